@@ -16,10 +16,8 @@ options:
     description: C(hostvars).
     type: dict
     required: true
-  groups:
-    description: C(groups). Positional.
-    type: dict
-    required: true
+extends_documentation_fragment:
+  - c5c3.ovn._inventory.groups
 author:
   - C5C3 contributors (@c5c3)
 """

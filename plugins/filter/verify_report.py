@@ -93,7 +93,7 @@ from ..module_utils._databases import DATABASES
 from ..module_utils._inventory import system_id_of
 from ..module_utils._report.installation import Host, Installation
 from ..module_utils._report.report import build_report
-from ..module_utils._roles.pki import chassis_service, has_node_certificates
+from ..module_utils._roles.pki import chassis_have_role, has_node_certificates
 from ..module_utils._roles.variables import Variables, as_list, backend_of, is_true
 from ..plugin_utils._filters import as_filter
 
@@ -186,10 +186,7 @@ def verify_report(
             asked_from=asked_from,
             acknowledge=frozenset(as_list(acknowledge)),
             sharing_clusters=[name for name, variables in present if name in clusters and _share(variables)],
-            has_relays=chassis_service(hostvars, {"ovn_central": central, "ovn_hypervisors": hypervisors or ()})[
-                "relay"
-            ]
-            is True,
+            has_relays=chassis_have_role(hostvars, {"ovn_central": central, "ovn_hypervisors": hypervisors or ()}),
         )
     )
 
