@@ -44,11 +44,11 @@ _value:
   description:
     - C(own) is for the certificate of the host in O(desired), C(central) for one with all rights, C(chassis) for one with the rights of a chassis on a
       machine, and C(hypervisor_cluster) for that of a hypervisor cluster.
-    - Each has C(name) (the CA that signs, V(central) or V(chassis)), C(given) (it is one of the user's), C(active) (certificate of its file that counts) and
-      C(issuer) (its certificate, empty while there is none).
-    - And C(bundle) (all CAs that hosts trust), C(client_bundle) (all that the server of chassis lets in), C(rotates) (the CAs whose files a phase moves),
-      C(missing) (the CAs that have to be made first) and C(former_layout) (chassis have certificates of the central CA although they should have a CA of
-      their own).
+    - Each has C(name) (the CA that signs, V(central) or V(chassis)), C(given) (it is one of the user's) and C(issuer) (its certificate, empty while there is
+      none).
+    - C(own) has besides C(active) (certificate of its file that counts), C(bundle) (all CAs that hosts trust), C(client_bundle) (all that the server of
+      chassis lets in), C(rotates) (the CAs whose files a phase moves), C(missing) (the CAs that have to be made first) and C(former_layout) (chassis have
+      certificates of the central CA although they should have a CA of their own).
   type: dict
   sample: {"own": {"name": "central", "given": false, "active": "", "issuer": "", "bundle": "", "client_bundle": "", "rotates": [], "missing": ["central"]}}
 """

@@ -33,8 +33,7 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(certificate) (V(central) or V(chassis)), C(backend), C(relay) (chassis on machines connect to relays), C(chassis_ca) (chassis have a
-      CA of their own) and C(central_backend).
+    - C(certificate) (V(central) or V(chassis)), C(backend), C(chassis_ca) (chassis have a CA of their own) and C(central_backend).
     - C(pair) (options of M(c5c3.ovn.ovn_certificate)) and C(new_ca) (whether a second CA may be created).
     - For Kubernetes C(cluster_name) and C(secret) (C(namespace), C(name), C(place) for messages, C(client_ca_key), its key for those whom the Southbound lets
       in, empty if these are everybody's, and C(ca_config_map), the ConfigMap with the CAs that

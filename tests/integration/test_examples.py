@@ -19,11 +19,11 @@ EXAMPLES = sorted(path.parents[1].name for path in ROOT.glob("examples/*/invento
 # What the roles of each group compute from their options before they touch anything: on machines, in Kubernetes.
 COMPUTED = {
     "ovn_central": {
-        "ovn_pki": ("_ovn_pki_desired_now", "_ovn_pki_desired_now"),
+        "ovn_pki": ("_ovn_pki_desired_computed", "_ovn_pki_desired_computed"),
         "ovn_central": ("_ovn_central_desired", "_ovn_central_cluster"),
     },
     "ovn_hypervisors": {
-        "ovn_pki": ("_ovn_pki_desired_now", "_ovn_pki_desired_now"),
+        "ovn_pki": ("_ovn_pki_desired_computed", "_ovn_pki_desired_computed"),
         "ovn_hypervisor": ("_ovn_hypervisor_desired", "_ovn_hypervisor_desired"),
     },
 }

@@ -141,10 +141,10 @@ def authority(
 def authorities(
     variables: Variables, files: t.Mapping[str, Files], desired: Variables | None = None
 ) -> dict[str, dict[str, t.Any]]:
-    """Return the result of `authority` for each kind of certificate that a run on one host deals with, from the result of `pki.desired_state`.
+    """Return the CA for each kind of certificate that a run on one host deals with, from the result of `pki.desired_state`.
 
-    `own` is that of the host itself, `central` that of a host or client with all rights, `chassis` that of a machine or client with the rights of a chassis,
-    `hypervisor_cluster` that of all nodes of one.
+    `own` is that of the host itself, the whole result of `authority`. Of the others there is `name`, `given` and `issuer`: `central` is that of a host or
+    client with all rights, `chassis` that of a machine or client with the rights of a chassis, `hypervisor_cluster` that of all nodes of one.
     """
     known = desired or {}
     kinds: dict[str, tuple[AuthorityName, Backend]] = {
@@ -153,7 +153,7 @@ def authorities(
         "chassis": ("chassis", "host"),
         "hypervisor_cluster": ("chassis", "kubernetes"),
     }
-    return {
+    found = {
         kind: authority(
             variables,
             files,
@@ -163,6 +163,10 @@ def authorities(
             central_backend=known.get("central_backend"),
         )
         for kind, (certificate, backend) in kinds.items()
+    }
+    return {
+        kind: one if kind == "own" else {key: one[key] for key in ("name", "given", "issuer")}
+        for kind, one in found.items()
     }
 
 

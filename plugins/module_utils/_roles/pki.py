@@ -183,19 +183,15 @@ def _in_namespace_of(secret: Secret, hostvars: Hostvars, groups: Groups) -> list
 def chassis_service(hostvars: Hostvars, groups: Groups) -> dict[str, t.Any]:
     """Return who serves chassis; without a control plane in the inventory that could tell it, all is None.
 
-    `relay`: chassis on machines connect to relays beside members on machines. `chassis_ca`: chassis have a CA of their own, which who serves them tells from
-    the central one. `central_backend`: where the control plane runs.
+    `chassis_ca`: chassis have a CA of their own, which who serves them tells from the central one. `central_backend`: where the control plane runs.
     """
     # Each look into hostvars costs, and this is asked for every hypervisor.
     central = [hostvars[host] for host in members_of(groups, "ovn_central")]
     if not central:
-        return {"relay": None, "chassis_ca": None, "central_backend": None}
-    relays = [backend_of(one) == "host" and _has_role(one) for one in central]
+        return {"chassis_ca": None, "central_backend": None}
     return {
-        "relay": all(relays),
         "chassis_ca": all(
-            makes_client_bundle(one) if backend_of(one) == "kubernetes" else relay
-            for relay, one in zip(relays, central)
+            makes_client_bundle(one) if backend_of(one) == "kubernetes" else _has_role(one) for one in central
         ),
         "central_backend": backend_of(central[0]),
     }

@@ -175,16 +175,15 @@ class TestDesired:
     ("central", "expected"),
     [
         pytest.param({"c1": {}, "c2": {"ovn_tls": "", "ovn_southbound_rbac": None}}, True, id="the default"),
-        pytest.param({}, None, id="in another inventory"),
+        pytest.param({}, False, id="in another inventory"),
         pytest.param({"c1": {"ovn_southbound_rbac": "no"}}, False, id="no role"),
         pytest.param({"c1": {"ovn_central_southbound_rbac": False, "ovn_southbound_rbac": True}}, False, id="option"),
         pytest.param({"c1": {}, "c2": {"ovn_tls": False}}, False, id="no TLS"),
-        pytest.param({"c1": CLUSTER}, False, id="in Kubernetes"),
+        pytest.param({"c1": CLUSTER}, False, id="in Kubernetes, with nodes that share a certificate"),
     ],
 )
-def test_where_chassis_connect(central: dict[str, Vars], expected: bool | None) -> None:
-    service = pki.chassis_service({**hostvars(), **central}, {**GROUPS, "ovn_central": list(central)})
-    assert service["relay"] is expected
+def test_where_chassis_connect(central: dict[str, Vars], expected: bool) -> None:
+    assert pki.chassis_have_role({**hostvars(), **central}, {**GROUPS, "ovn_central": list(central)}) is expected
 
 
 @pytest.mark.parametrize(
@@ -229,7 +228,7 @@ def test_relays_in_pods_know_chassis_by_name_unless_nodes_share_a_certificate(ra
     ("central", "expected"),
     [
         pytest.param({"c1": {}}, True, id="relays"),
-        pytest.param({}, None, id="in another inventory"),
+        pytest.param({}, False, id="in another inventory"),
         pytest.param({"c1": {"ovn_southbound_rbac": "no"}}, False, id="no role"),
         pytest.param({"c1": CLUSTER}, True, id="in Kubernetes"),
         pytest.param({"c1": {**CLUSTER, "ovn_tls": False}}, False, id="in Kubernetes without TLS"),
