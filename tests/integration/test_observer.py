@@ -284,9 +284,12 @@ def test_metrics_are_served_on_the_declared_port(world: World) -> None:
 def test_an_advertised_address_follows_its_member_and_is_named_when_that_is_dead(world: World) -> None:
     members = world.clusters["northbound"].members
     ports = [f"ssl:192.0.2.{n}:3000{n}" for n in range(len(members))]
-    spec = {"northbound": {"replicas": len(members), "service": {"type": "NodePort"}}}
+    spec = {name: {"replicas": len(members), "service": {"type": "NodePort"}} for name in DATABASES}
     world.api.request("PATCH", f"{world.path}/{NAME}", {"spec": spec})
-    told = {"northbound": ",".join(ports), "southbound": ""}
+    inside = ",".join(
+        f"ssl:{pod(member)}.ovn-southbound.net.svc:16642" for member in world.clusters["southbound"].members
+    )
+    told = {"northbound": ",".join(ports), "southbound": "", "southboundUnrestricted": inside}
     world.api.request("PATCH", f"{world.path}/{NAME}/status", {"status": {"endpoints": told}})
 
     def carried(index: int, host: str) -> None:
@@ -295,11 +298,16 @@ def test_an_advertised_address_follows_its_member_and_is_named_when_that_is_dead
 
     for index in range(len(members)):
         carried(index, f"192.0.2.{index}")
+        status = {"hostIP": "192.0.2.7", "hostIPs": [{"ip": "192.0.2.7"}]}
+        southbound = pod(world.clusters["southbound"].members[index])
+        world.api.request("PATCH", f"{world.core}/pods/{southbound}/status", {"status": status})
     world.observe()
     assert settled(world)["endpoints"]["northbound"] == ",".join(ports)
     carried(1, "192.0.2.9")  # another pod of that name, on another node
     ports[1] = "ssl:192.0.2.9:30001"
     until(lambda: world.status["endpoints"]["northbound"] == ",".join(ports), "the new address")
+    # Where a run found none, there are none.
+    assert world.status["endpoints"] == {**told, "northbound": ",".join(ports)}
     assert "no answer" not in world.condition("NorthboundReady")["message"]
     members[1].kill()
     until(lambda: f"no answer at {ports[1]}." in world.condition("NorthboundReady")["message"], "the dead address")

@@ -166,7 +166,7 @@ def _database(name: str, verdict: Verdict, endpoints: str) -> StatusCondition:
 
 def _unresponsive_addresses(members: t.Mapping[str, t.Mapping[str, t.Any]], endpoints: str) -> list[str]:
     """Return a message with the outside addresses of members that take no part."""
-    known = endpoints.split(",")
+    known = endpoints.split(",") if endpoints else []
     if len(known) != len(members):
         return []
     unresponsive = [endpoint for endpoint, name in zip(known, members) if not members[name]["connected"]]

@@ -23,6 +23,7 @@ from .._raft.record_checks import refuse_by_record
 from .._raft.step import Run
 from .._raft_pods.record_store import RecordStore
 from .._raft_pods.witness_store import WitnessStore
+from .chassis_port_clients import check_clients
 from .desired import DesiredCluster, desired_definitions
 from .manifests import ClusterManifests
 from .members import first_replicas, run_for_database
@@ -79,4 +80,5 @@ def check_cluster(
     port_clashes = find_port_clashes(manifests.build(replicas, None), observed.index)
     if not desired.force_conflicts:
         refuse_port_clashes(port_clashes)
+    check_clients(cluster, desired, observed, warn)
     return CheckedCluster(observed, stores, witness_stores, runs, replicas, claims_to_recreate, port_clashes)

@@ -58,7 +58,9 @@ def pod(
         pytest.param(pod(container(waits("CrashLoopBackOff"), 1, SHORT)), True, False, id="it ended once"),
         pytest.param(pod(NEW, RUNNING), False, True, id="the relay alone runs"),
         pytest.param(pod(container(waits("ImagePullBackOff")), RUNNING), False, True, id="a relay, no image"),
-        pytest.param(pod(container(waits("CreateContainerConfigError")), RUNNING), False, True, id="a relay, no Secret"),
+        pytest.param(
+            pod(container(waits("CreateContainerConfigError")), RUNNING), False, True, id="a relay, no Secret"
+        ),
         pytest.param(pod(NEW, container(RUNS, 2, SHORT)), False, True, id="the relay was restarted"),
         pytest.param(pod(ENDS_AT_ONCE, RUNNING), True, True, id="the member ends at once beside a relay"),
         pytest.param(pod(RUNNING, RUNNING), True, False, id="both run"),
