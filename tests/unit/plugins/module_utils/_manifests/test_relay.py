@@ -104,6 +104,14 @@ def test_which_ports_of_a_member_are_exposed(
     assert [port["name"] for port in found] == ports
 
 
+def test_declared_node_ports_of_both(central: Central) -> None:
+    service = {"type": "NodePort", "externalTrafficPolicy": "Local", "nodePorts": [30001, 30002, 30003]}
+    neutron = {"sbConnection": {"allowedCidrs": ["192.0.2.0/24"], "nodePorts": [31001, 31002, 31003]}}
+    manifests = central({"southbound": {"service": service}, "neutronIntegration": neutron})
+    found = manifests.named("Service", "prod-southbound-1")["spec"]["ports"]
+    assert [(port["port"], port["nodePort"]) for port in found] == [(6642, 30002), (16642, 31002)]
+
+
 def test_a_load_balancer_lets_in_the_networks_of_both_ports(central: Central) -> None:
     service = {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "allowedCidrs": ["198.51.100.0/24"]}
     neutron = {"sbConnection": {"allowedCidrs": ["192.0.2.0/24"]}}
