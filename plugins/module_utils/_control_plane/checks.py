@@ -30,6 +30,7 @@ from .members import first_replicas, run_for_database
 from .observed_state import ObservedCluster, refuse_neighbors
 from .ports import PortClash, find_port_clashes, refuse_port_clashes
 from .recreate_claims import find_claims_to_recreate
+from .relay_role import role_change
 from .storage import check_claims
 from .witnesses import find_witnesses
 
@@ -81,4 +82,6 @@ def check_cluster(
     if not desired.force_conflicts:
         refuse_port_clashes(port_clashes)
     check_clients(cluster, desired, observed, warn)
+    if message := role_change((observed.resource or {}).get("spec"), desired):
+        warn(message)
     return CheckedCluster(observed, stores, witness_stores, runs, replicas, claims_to_recreate, port_clashes)

@@ -251,6 +251,12 @@ def _connection_problem(options: ControlPlaneOptions, answer: Variables, central
     endpoints, name = answer.get("endpoints") or {}, options.central_host
     if not answer.get("exists"):
         return f"{name} has no control plane yet. Run c5c3.ovn.central first."
+    relay = ((answer.get("cluster") or {}).get("spec") or {}).get("relay") or {}
+    if relay.get("rbac") and options.backend == "kubernetes" and options.tls and options.node_certificates != "own":
+        return (
+            f"The relays of {name} know chassis by the names in their certificates, and the nodes of {host} share one, so they could not register. Set "
+            f"ovn_node_certificates to own for {host}, or run c5c3.ovn.central first, which takes the role from all chassis. Nothing was changed."
+        )
     if not endpoints.get("southbound"):
         return f"The Southbound members of {name} have no address yet. Run c5c3.ovn.central, or look at their Services."
     if _is_same_cluster(options, central) or endpoints["southbound"] != endpoints.get("southbound_inside"):

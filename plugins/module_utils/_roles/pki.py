@@ -13,7 +13,7 @@ import typing as t
 
 from .._api.names import CLIENT_CA_KEY, CLIENT_SERVICES, POD_SECURITY
 from .._databases import DATABASES, Database
-from .._inventory import address_of
+from .._inventory import address_of, system_id_of
 from .variables import (
     Backend,
     Groups,
@@ -33,6 +33,9 @@ _CONNECTIONS: dict[Database, str] = {
     "northbound": "nbConnection",
     "southbound": "sbConnection",
 }  # in neutronIntegration
+
+# Where the certificate of a chassis is if the options of the role ovn_hypervisor do not say it
+CHASSIS_FILES = {"private_key": "chassis-key.pem", "certificate": "chassis-cert.pem", "ca_certificate": "ca.pem"}
 
 # Options with the name of the Secret
 _SECRET_OPTIONS = {"ovn_pki": "ovn_pki_kubernetes_secret", "ovn_verify": "ovn_verify_tls_secret"}
@@ -236,6 +239,24 @@ def has_node_certificates(variables: Variables) -> bool:
 def clusters_with_node_certificates(hostvars: Hostvars, groups: Groups) -> list[str]:
     """Return the hypervisor clusters whose nodes have certificates of their own."""
     return [host for host in _present_clusters(hostvars, groups) if has_node_certificates(hostvars[host])]
+
+
+def machine_certificates(hostvars: Hostvars, groups: Groups) -> list[dict[str, str]]:
+    """Return the files with the certificate of each machine that is a chassis, and the name that it has to have."""
+    machines = hosts_by_backend(members_of(groups, "ovn_hypervisors"), hostvars)["host"]
+    return [_machine_certificate(host, hostvars[host]) for host in machines if _is_present(hostvars[host])]
+
+
+def _machine_certificate(host: str, variables: Variables) -> dict[str, str]:
+    files = {
+        option: str(first_value(variables, f"ovn_hypervisor_{option}", default=f"/etc/ovn/tls/{name}"))
+        for option, name in CHASSIS_FILES.items()
+    }
+    return {"host": host, "system_id": system_id_of(host, variables), **files}
+
+
+def _is_present(variables: Variables) -> bool:
+    return first_value(variables, "ovn_hypervisor_state", default="present") == "present"
 
 
 def _has_role(central: Variables) -> bool:

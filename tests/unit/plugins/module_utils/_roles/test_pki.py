@@ -228,7 +228,7 @@ def test_relays_in_pods_know_chassis_by_name_unless_nodes_share_a_certificate(ra
     ("central", "expected"),
     [
         pytest.param({"c1": {}}, True, id="relays"),
-        pytest.param({}, False, id="in another inventory"),
+        pytest.param({}, None, id="in another inventory"),
         pytest.param({"c1": {"ovn_southbound_rbac": "no"}}, False, id="no role"),
         pytest.param({"c1": CLUSTER}, True, id="in Kubernetes"),
         pytest.param({"c1": {**CLUSTER, "ovn_tls": False}}, False, id="in Kubernetes without TLS"),
