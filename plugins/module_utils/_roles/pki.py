@@ -218,15 +218,25 @@ def chassis_have_role(hostvars: Hostvars, groups: Groups) -> bool:
 
 def share_certificates(hostvars: Hostvars, groups: Groups) -> bool:
     """Return whether there are chassis whose certificate does not have their name: nodes of a hypervisor cluster that share one."""
-    return any(not has_node_certificates(hostvars[host]) for host in _present_clusters(hostvars, groups))
+    return any(shares_certificate(hostvars[host]) for host in _present_clusters(hostvars, groups))
+
+
+def shares_certificate(cluster: Variables) -> bool:
+    """Return whether the nodes of a hypervisor cluster share a certificate."""
+    declared = _field(_specification(cluster, "chassis"), "tls", "enabled")
+    tls = is_true(cluster, "ovn_hypervisor_tls", "ovn_tls", default=True) if declared == "" else bool(declared)
+    return tls and is_present(cluster) and not has_node_certificates(cluster)
+
+
+def is_present(hypervisor: Variables) -> bool:
+    """Return whether the chassis of this host are not to be removed."""
+    return first_value(hypervisor, "ovn_hypervisor_state", default="present") == "present"
 
 
 def _present_clusters(hostvars: Hostvars, groups: Groups) -> list[str]:
     """Return the hypervisor clusters that are not to be removed."""
     clusters = hosts_by_backend(members_of(groups, "ovn_hypervisors"), hostvars)["kubernetes"]
-    return [
-        host for host in clusters if first_value(hostvars[host], "ovn_hypervisor_state", default="present") != "absent"
-    ]
+    return [host for host in clusters if is_present(hostvars[host])]
 
 
 def has_node_certificates(variables: Variables) -> bool:
@@ -244,7 +254,7 @@ def clusters_with_node_certificates(hostvars: Hostvars, groups: Groups) -> list[
 def machine_certificates(hostvars: Hostvars, groups: Groups) -> list[dict[str, str]]:
     """Return the files with the certificate of each machine that is a chassis, and the name that it has to have."""
     machines = hosts_by_backend(members_of(groups, "ovn_hypervisors"), hostvars)["host"]
-    return [_machine_certificate(host, hostvars[host]) for host in machines if _is_present(hostvars[host])]
+    return [_machine_certificate(host, hostvars[host]) for host in machines if is_present(hostvars[host])]
 
 
 def _machine_certificate(host: str, variables: Variables) -> dict[str, str]:
@@ -255,15 +265,12 @@ def _machine_certificate(host: str, variables: Variables) -> dict[str, str]:
     return {"host": host, "system_id": system_id_of(host, variables), **files}
 
 
-def _is_present(variables: Variables) -> bool:
-    return first_value(variables, "ovn_hypervisor_state", default="present") == "present"
-
-
 def _has_role(central: Variables) -> bool:
-    """RBAC knows a chassis by the name in its certificate, so there is no role without TLS."""
-    return is_true(central, "ovn_central_tls", "ovn_tls", default=True) and is_true(
-        central, "ovn_central_southbound_rbac", "ovn_southbound_rbac", default=True
-    )
+    """RBAC knows a chassis by the name in its certificate, so there is no role without TLS. The specification of a cluster counts more than the option."""
+    in_pods = backend_of(central) == "kubernetes"
+    declared = _field(_specification(central, "central"), "relay", "rbac") if in_pods else ""
+    role = is_true(central, "ovn_central_southbound_rbac", "ovn_southbound_rbac", default=True)
+    return is_true(central, "ovn_central_tls", "ovn_tls", default=True) and (role if declared == "" else bool(declared))
 
 
 def _usage(options: CertificateOptions) -> list[str]:
@@ -346,11 +353,7 @@ def neighbors(variables: Variables, hostvars: Hostvars, groups: Groups, host: st
         "central_twin": twins[0] if twins else "",
         "given": is_true(variables, "ovn_pki_kubernetes_secret_given", default=secret.given or bool(twins)),
         "rivals": [
-            other
-            for other in same_namespace
-            if other in hypervisors
-            and other != host
-            and first_value(hostvars[other], "ovn_hypervisor_state", default="present") != "absent"
+            other for other in same_namespace if other in hypervisors and other != host and is_present(hostvars[other])
         ],
         "namespace_labels": {POD_SECURITY: pod_security_of(certificate, hostvars, groups, host)},
     }

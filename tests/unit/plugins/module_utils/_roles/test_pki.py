@@ -191,6 +191,9 @@ def test_where_chassis_connect(central: dict[str, Vars], expected: bool) -> None
     [
         pytest.param(CLUSTER, True, id="a hypervisor cluster"),
         pytest.param({**CLUSTER, "ovn_hypervisor_state": "absent"}, False, id="one that is removed"),
+        pytest.param({**CLUSTER, "ovn_hypervisor_state": "gone"}, False, id="one that is gone"),
+        pytest.param({**CLUSTER, "ovn_hypervisor_tls": False}, False, id="one without TLS"),
+        pytest.param({**CLUSTER, "ovn_cluster_spec": {"tls": {"enabled": False}}}, False, id="no TLS by specification"),
         pytest.param({**CLUSTER, "ovn_node_certificates": "own"}, False, id="nodes with certificates of their own"),
         pytest.param(
             {**CLUSTER, "ovn_node_certificates": "own", "ovn_hypervisor_node_certificates": "shared"},
@@ -286,3 +289,23 @@ class TestNeighbors:
         chosen = {**CLUSTER, "ovn_central_pod_security": "baseline"}
         assert pki.pod_security_of("central", hostvars(rack1=elsewhere, plane=chosen), GROUPS, "plane") == "baseline"
         assert pki.neighbors(CLUSTER, hostvars(), GROUPS, "rack1")["namespace_labels"] == privileged
+
+
+@pytest.mark.parametrize(
+    ("plane", "role"),
+    [
+        pytest.param({}, True, id="the default"),
+        pytest.param({"ovn_cluster_spec": {"relay": {"rbac": False}}}, False, id="not by the specification"),
+        pytest.param(
+            {"ovn_southbound_rbac": False, "ovn_central_spec": {"relay": {"rbac": True}}},
+            True,
+            id="by the specification",
+        ),
+        pytest.param({"ovn_tls": False, "ovn_cluster_spec": {"relay": {"rbac": True}}}, False, id="no TLS"),
+    ],
+)
+def test_the_specification_says_whether_relays_in_pods_give_a_role(plane: Vars, role: bool) -> None:
+    hosts, groups = {"plane": {**CLUSTER, **plane}, "h1": {}}, {**GROUPS, "ovn_hypervisors": ["h1"]}
+    assert pki.chassis_have_role(hosts, groups) is role
+    on_machines = {"plane": {key: value for key, value in plane.items() if key != "ovn_tls"}, "h1": {}}
+    assert pki.chassis_have_role(on_machines, groups) is ("ovn_southbound_rbac" not in plane)
