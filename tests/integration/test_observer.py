@@ -315,6 +315,44 @@ def test_an_advertised_address_follows_its_member_and_is_named_when_that_is_dead
     until(lambda: "no answer" not in world.condition("NorthboundReady")["message"], "everybody to answer")
 
 
+def test_a_relay_that_serves_nobody_is_reported(world: World) -> None:
+    southbound = world.clusters["southbound"]
+    tls = southbound.pki.issue("relay") if southbound.pki else None
+    assert tls is not None
+    address, folder = "ssl:127.0.0.1:16645", world.folder
+    files = [f"--private-key={tls.private_key}", f"--certificate={tls.certificate}", f"--ca-cert={tls.ca_certificate}"]
+
+    def start(*sources: str) -> Daemon:
+        control = [f"--unixctl={folder}/relay.ctl", "--remote=pssl:16645:127.0.0.1"]
+        return Daemon(
+            ["ovsdb-server", *control, *files, f"relay:OVN_Southbound:{','.join(sources)}"], folder / "relay.log"
+        )
+
+    world.observe(OVN_RELAYS=address, OVN_RELAY_SECONDS="1")
+    settled(world)
+
+    def is_reported(status: str, words: str) -> None:
+        def reported() -> bool:
+            found = world.condition("RelaysReady")
+            return found.get("status") == status and words in found["message"]
+
+        until(reported, f"{status}: {words}", timeout=60)
+
+    is_reported("False", "0 of 1 relays serve chassis.")
+    relay = start(*southbound.endpoints)
+    try:
+        is_reported("True", "1 of 1 relays serve chassis.")
+        assert world.is_ready() == "True"
+    finally:
+        relay.kill()
+    relay = start("ssl:127.0.0.1:1")
+    try:
+        is_reported("False", "its relay has no connection to a member")
+    finally:
+        relay.kill()
+    assert world.is_ready() == "True"
+
+
 def test_nothing_is_written_while_nothing_changes(world: World) -> None:
     world.observe()
     settled(world)

@@ -53,6 +53,7 @@ class Observer(ObserverLoop):
             settings.schemas,
             log,
             archive,
+            settings.relays,
         )
         self.settings, self.api = settings, api
         self._core = core = f"/api/v1/namespaces/{settings.namespace}"
@@ -215,6 +216,7 @@ class Observer(ObserverLoop):
             chassis=self.watch.count_chassis(),
             certificates=self.watch.certificates,
             claims=self.watch.conflicts,
+            relays=self.watch.relays,
             now=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             northd=northd,
         )

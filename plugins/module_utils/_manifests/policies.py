@@ -45,6 +45,8 @@ def flows(context: ManifestContext) -> list[Flow]:
         # The port of clients: relays have theirs from there, and before a member creates a cluster, it asks all others whether there is one.
         table.append(Flow(database, database, (ports.unrestricted, ports.raft)))
         table += [Flow(component, database, (ports.unrestricted,)) for component in ("northd", "observer")]
+        if ports.client != ports.unrestricted:
+            table.append(Flow("observer", database, (ports.client,)))  # it looks at the relays
         # Chassis and many clients of the Northbound database have the network of their node, which no selector of pods finds, and traffic
         # through a port of a node looks as if it came from there. Certificates decide which clients may connect, and networks if any are named.
         networks = context.spec.database(database).service.allowed_cidrs

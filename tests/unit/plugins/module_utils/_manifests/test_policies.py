@@ -19,6 +19,7 @@ FLOWS = [
     ("northd is no member", "northd", "northbound", 6643, False),
     ("the observer reaches the Northbound database", "observer", "northbound", 6641, True),
     ("the observer reaches the Southbound database", "observer", "southbound", 16642, True),
+    ("and the relays", "observer", "southbound", 6642, True),
     ("the observer is no member", "observer", "southbound", 6644, False),
     ("nobody reaches northd", "northbound", "northd", 6641, False),
     ("nobody reaches the observer", "northd", "observer", 443, False),

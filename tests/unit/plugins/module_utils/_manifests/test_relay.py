@@ -79,6 +79,13 @@ def test_without_tls_members_serve_chassis(central: Central) -> None:
     assert [port["containerPort"] for port in pod["containers"][0]["ports"]] == [6642, 16642, 6644]
 
 
+@pytest.mark.parametrize(("tls", "relays"), [(True, 3), (False, 0)])
+def test_the_observer_looks_at_the_relays(central: Central, tls: bool, relays: int) -> None:
+    (observer,) = central({"tls": {"enabled": tls}}).pod("Deployment", "prod-observer")["containers"]
+    (told,) = [one["value"] for one in observer["env"] if one["name"] == "OVN_RELAYS"] or [""]
+    assert told.count(":6642") == relays
+
+
 def test_the_northbound_has_none(central: Central) -> None:
     assert "initContainers" not in central().pod("StatefulSet", "prod-northbound")
 
