@@ -91,8 +91,8 @@ def _connections(cluster: Cluster, desired: DesiredCluster) -> tuple[list[Establ
     database = DATABASE_NAMES["southbound"]
     tables = southbound.ask(lambda server: select(server, database, {"Encap": IDENTITY["Encap"]}), Deadline(_SECONDS))
     known = [str(row["ip"]) for row in tables["Encap"]]
-    for pod in cluster.list("v1", "Pod", namespace, labels=f"app.kubernetes.io/instance={name}"):
-        known += [one.get("ip", "") for one in (pod.get("status") or {}).get("podIPs") or ()]
+    for ours in cluster.list("v1", "Pod", namespace, labels=f"app.kubernetes.io/instance={name}"):
+        known += [one.get("ip", "") for one in (ours.get("status") or {}).get("podIPs") or ()]
     try:
         nodes = cluster.list("v1", "Node")
     except Refused:  # then chassis are known by their tunnels alone

@@ -230,7 +230,7 @@ def shares_certificate(cluster: Variables) -> bool:
 
 def is_present(hypervisor: Variables) -> bool:
     """Return whether the chassis of this host are not to be removed."""
-    return first_value(hypervisor, "ovn_hypervisor_state", default="present") == "present"
+    return str(first_value(hypervisor, "ovn_hypervisor_state", default="present")) == "present"
 
 
 def _present_clusters(hostvars: Hostvars, groups: Groups) -> list[str]:
