@@ -41,13 +41,14 @@ RETURN = r"""
 _value:
   description:
     - C(spec) and C(pod_security), as M(c5c3.ovn.ovn_cluster) takes them, and C(problem), a text that says why the options do not fit Kubernetes, or empty.
+    - C(chassis_certificates) has the files of each machine that is a chassis, with its C(host) and C(system_id), if relays give chassis a role.
   type: dict
 """
 
 import typing as t
 
 from ..module_utils._roles.central import CentralClusterOptions, cluster_problem, cluster_spec
-from ..module_utils._roles.pki import makes_client_bundle, pod_security_of, share_certificates
+from ..module_utils._roles.pki import machine_certificates, makes_client_bundle, pod_security_of, share_certificates
 from ..module_utils._roles.variables import Groups, Hostvars
 from ..plugin_utils._filters import as_filter
 
@@ -55,13 +56,13 @@ from ..plugin_utils._filters import as_filter
 @as_filter
 def central_cluster(given: t.Mapping[str, t.Any], host: str, hostvars: Hostvars, groups: Groups) -> dict[str, t.Any]:
     options = CentralClusterOptions.from_options(given)
+    shared = share_certificates(hostvars, groups)
+    spec = cluster_spec(options, has_client_bundle=makes_client_bundle(hostvars[host]), shared_certificates=shared)
+    gives_role = bool((spec.get("relay") or {}).get("rbac"))
     return {
-        "spec": cluster_spec(
-            options,
-            has_client_bundle=makes_client_bundle(hostvars[host]),
-            shared_certificates=share_certificates(hostvars, groups),
-        ),
-        "problem": cluster_problem(options, host),
+        "spec": spec,
+        "problem": cluster_problem(options, host, shared_certificates=shared),
+        "chassis_certificates": machine_certificates(hostvars, groups) if gives_role else [],
         "pod_security": pod_security_of("central", hostvars, groups, host),
     }
 

@@ -93,8 +93,8 @@ from ..module_utils._databases import DATABASES
 from ..module_utils._inventory import system_id_of
 from ..module_utils._report.installation import Host, Installation
 from ..module_utils._report.report import build_report
-from ..module_utils._roles.pki import chassis_have_role
-from ..module_utils._roles.variables import Variables, as_list, backend_of, is_true
+from ..module_utils._roles.pki import chassis_have_role, is_present, shares_certificate
+from ..module_utils._roles.variables import Variables, as_list, backend_of
 from ..plugin_utils._filters import as_filter
 
 
@@ -124,10 +124,6 @@ def _chassis_certificate(variables: Variables) -> Variables | None:
     return read
 
 
-def _has_tls(variables: Variables) -> bool:
-    return is_true(variables, "ovn_hypervisor_tls", "ovn_tls", default=True)
-
-
 def _host(variables: Variables) -> Host:
     return Host.of(variables.get("ovn_verify_info"), variables.get("ovn_verify_info_again"), _members(variables))
 
@@ -149,11 +145,7 @@ def verify_report(
     """The report of `build_report` on what the hosts have registered."""
     # Each look into hostvars resolves all variables of the host, so one look has to do.
     machines = ((name, hostvars[name]) for name in hypervisors or ())
-    present = [
-        (name, variables)
-        for name, variables in machines
-        if variables.get("ovn_hypervisor_state") not in ("absent", "gone")
-    ]
+    present = [(name, variables) for name, variables in machines if is_present(variables)]
     clusters = cluster_chassis or {}
     expected = {system_id_of(name, variables): name for name, variables in present if name not in clusters}
     places = {system_id: {"": name} for system_id, name in expected.items()}
@@ -183,9 +175,10 @@ def verify_report(
             addresses=addresses,
             asked_from=asked_from,
             acknowledge=frozenset(as_list(acknowledge)),
-            sharing_clusters=[name for name, variables in present if name in clusters and _has_tls(variables)],
-            has_relays=chassis_have_role(hostvars, {"ovn_central": central, "ovn_hypervisors": hypervisors or ()})
-            is True,
+            sharing_clusters=[
+                name for name, variables in present if name in clusters and shares_certificate(variables)
+            ],
+            has_relays=chassis_have_role(hostvars, {"ovn_central": central, "ovn_hypervisors": hypervisors or ()}),
         )
     )
 

@@ -19,6 +19,9 @@ CLIENT_CA_VARIABLE = (
 )
 CA_OPTION = "-C"
 _OPTIONS = ("-p", "-c", CA_OPTION)
+# How nodes of Kubernetes ask for a certificate of a chassis: fields of a CertificateSigningRequest.
+CHASSIS_SIGNER = "ovn.c5c3.io/chassis"
+CHASSIS_USAGES = ("digital signature", "client auth")
 _CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
 
 CIPHERS_PATTERN = (

@@ -205,8 +205,8 @@ endpoints:
       sample: ssl:192.0.2.11:31643,ssl:192.0.2.12:30644,ssl:192.0.2.13:32103
     southbound_unrestricted:
       description:
-        - Its ports without a role, for clients like Neutron. They are those for clients inside unless C(neutronIntegration.sbConnection.allowedCidrs) names
-          networks outside.
+        - Its ports without a role, for clients like Neutron. Empty if members are exposed with TLS, but not these ports, for which
+          C(neutronIntegration.sbConnection.allowedCidrs) has to name networks.
       type: str
       sample: ssl:ovn-southbound-0.ovn-southbound.ovn-system.svc.cluster.local:16642
     northbound_inside:

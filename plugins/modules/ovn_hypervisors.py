@@ -86,6 +86,29 @@ options:
       - Secret in O(namespace) with C(tls.crt), C(tls.key) and C(ca.crt), which all nodes share. The default is the one of O(spec).
       - C(tls.caConfigMapRef) of O(spec) names a ConfigMap in O(namespace) whose CAs are trusted in place of C(ca.crt).
     type: str
+  signer:
+    description:
+      - The CA of the chassis, which signs for nodes if C(tls.nodeCertificates) of O(spec) is V(own). The agent of each node makes its key, which never leaves
+        the node, and a C(CertificateSigningRequest) of the signer C(ovn.c5c3.io/chassis); the module signs it if the API server says that it comes from that
+        node, and denies it otherwise.
+      - Requests are signed once in each run, and while it waits for the pods. A new node, or one whose certificate is to be renewed, waits for the next run.
+      - Without it nothing is signed, and nodes without a certificate are not waited for successfully.
+    type: dict
+    suboptions:
+      certificate:
+        description: Certificate of the CA, as PEM text.
+        type: str
+        required: true
+      private_key:
+        description: Private key of the CA, as PEM text. It stays in the memory of the module. Without it nothing is signed.
+        type: str
+      passphrase:
+        description: Passphrase of O(signer.private_key).
+        type: str
+      validity_days:
+        description: How long certificates are valid, in days. The agents ask for the next one after two thirds of that time.
+        type: int
+        default: 365
   api_server:
     description: URL of the API server that C(ovn-config) shows. The default is the one that this module talks to.
     type: str
@@ -232,6 +255,12 @@ objects:
       description: V(created), V(changed), V(deleted) or V(unchanged).
       type: str
       sample: unchanged
+steps:
+  description: What was done besides, for example which certificates were signed; in check mode what would be done.
+  returned: always
+  type: list
+  elements: str
+  sample: [sign the certificate of chassis worker-1]
 requests:
   description: Number of requests that were sent to the API server.
   returned: always
@@ -270,6 +299,15 @@ def _options() -> dict[str, t.Any]:
         "southbound": texts,
         "northbound": texts,
         "tls_secret": {"type": "str", "no_log": False},  # its name
+        "signer": {
+            "type": "dict",
+            "options": {
+                "certificate": {"type": "str", "required": True},
+                "private_key": {"type": "str", "no_log": True},
+                "passphrase": {"type": "str", "no_log": True},
+                "validity_days": {"type": "int", "default": 365},
+            },
+        },
         "api_server": {"type": "str"},
         "private_key": {"type": "path"},
         "certificate": {"type": "path"},
@@ -287,6 +325,7 @@ def _result(run: Hypervisors | AbsentHypervisors) -> dict[str, t.Any]:
         "changed": run.changed,
         "removed": run.removed,
         "objects": progress.as_results(),
+        "steps": progress.steps,
         "diff": progress.diff(),
     }
 
@@ -311,7 +350,7 @@ def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
 
 
 def converge(module: AnsibleModule, cluster: Cluster, desired: DesiredHypervisors) -> dict[str, t.Any]:
-    observed = read_state(cluster, desired.name, desired.namespace)
+    observed = read_state(cluster, desired.name, desired.namespace, node_certificates=desired.has_node_certificates)
     run: Hypervisors | AbsentHypervisors
     if module.params["state"] == "present":
         run = Hypervisors(cluster, desired, observed, check_mode=module.check_mode)

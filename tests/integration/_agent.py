@@ -40,17 +40,19 @@ class Agent:
                 new.write_text(json.dumps(content))
                 new.replace(path)
 
-    def start(self, node_ip: str = "192.0.2.21") -> None:
+    def start(self, node_ip: str = "192.0.2.21", *, outside: bool = False, **more: str) -> None:
+        """`outside` of the node's network it reaches servers on this host's loopback; `more` is environment."""
         environment = [
             f"OVN_NODE={NODE}",
             f"OVN_NODE_IP={node_ip}",
             f"OVN_SETTINGS_DIR={self.settings}",
             f"OVS_RUNDIR={self.vswitch.directory}",
             f"OVN_RUNDIR={self.run}",
+            *(f"{name}={value}" for name, value in more.items()),
         ]
         # -I -S: neither site-packages nor anything of this repository, as in a pod.
         command = ["env", *environment, sys.executable, "-I", "-S", str(self.archive), "chassis"]
-        self.daemon = Daemon([*self.vswitch.prefix, *command], self.log)
+        self.daemon = Daemon([*([] if outside else self.vswitch.prefix), *command], self.log)
 
     @property
     def pid(self) -> int:

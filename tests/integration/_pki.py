@@ -103,6 +103,12 @@ class Pki:
         self.ca_certificate = str(directory / f"{name}.pem")
         pathlib.Path(self.ca_certificate).write_bytes(ca.public_bytes(serialization.Encoding.PEM))
 
+    def as_texts(self) -> tuple[str, str]:
+        """Return certificate and private key as PEM texts, for who signs in its name."""
+        form = (self._serialization.Encoding.PEM, self._serialization.PrivateFormat.PKCS8)
+        key = self._key.private_bytes(*form, self._serialization.NoEncryption())
+        return pathlib.Path(self.ca_certificate).read_text(), key.decode()
+
     def issue(
         self,
         common_name: str,

@@ -58,7 +58,7 @@ class Vswitch:
     def endpoint(self) -> str:
         return f"unix:{self.directory}/db.sock"
 
-    def _start(self, name: str, *command: str) -> Daemon:
+    def _start(self, name: str, *command: str, prefix: list[str] | None = None) -> Daemon:
         variables = (
             "OVS_RUNDIR",
             "OVS_DBDIR",
@@ -72,7 +72,10 @@ class Vswitch:
         options = ["--no-chdir", "-vconsole:off", "-vfile:info", "--log-file"]
         if name != "ovn-controller":  # before 24.03 it names its own socket
             options.append(f"--unixctl={self.directory}/{name}.ctl")
-        daemon = Daemon([*self.prefix, "env", *environment, *command, *options], self.directory / f"{name}.out")
+        daemon = Daemon(
+            [*(self.prefix if prefix is None else prefix), "env", *environment, *command, *options],
+            self.directory / f"{name}.out",
+        )
         self.daemons[name] = daemon
         return daemon
 
@@ -90,8 +93,10 @@ class Vswitch:
     def start_vswitchd(self) -> Daemon:
         return self._start("ovs-vswitchd", "ovs-vswitchd", self.endpoint, "--disable-system")
 
-    def start_controller(self) -> Daemon:
-        return self._start("ovn-controller", "ovn-controller", self.endpoint)
+    def start_controller(self, *options: str, outside: bool = False) -> Daemon:
+        """`outside` of the namespace it reaches servers on this host's loopback."""
+        prefix = [] if outside else self.prefix
+        return self._start("ovn-controller", "ovn-controller", self.endpoint, *options, prefix=prefix)
 
     def device(self, *names: str) -> None:
         """Network devices that can become ports."""

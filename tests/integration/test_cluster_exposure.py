@@ -53,6 +53,20 @@ def test_allowed_networks_come_and_go(plane: ControlPlane) -> None:
     assert None not in sources_of(plane)
 
 
+def test_the_port_for_neutron_has_networks_and_numbers_of_its_own(plane: ControlPlane) -> None:
+    connection = {"allowedCidrs": NETWORKS[1:], "nodePorts": [31642]}
+    spec = {
+        **exposed(allowedCidrs=NETWORKS[:1], externalTrafficPolicy="Local"),
+        "neutronIntegration": {"sbConnection": connection},
+    }
+    plane.begin(spec=spec)
+    assert service_of(plane)["loadBalancerSourceRanges"] == NETWORKS
+    assert [port["nodePort"] for port in service_of(plane)["ports"] if port["port"] == 16642] == [31642]
+    assert [{"ipBlock": {"cidr": NETWORKS[0]}}] in sources_of(plane)
+    assert [{"ipBlock": {"cidr": NETWORKS[1]}}] in sources_of(plane, 16642)
+    assert touched(plane.late(spec=spec)) == {}
+
+
 def test_families_of_services(plane: ControlPlane) -> None:
     """The API server of the tests has addresses of one family."""
     declared = {"network": {"ipFamilyPolicy": "PreferDualStack", "ipFamilies": ["IPv4"]}}

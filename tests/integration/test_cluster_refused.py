@@ -64,12 +64,13 @@ def test_all_mistakes_of_a_specification_are_told_at_once(plane: ControlPlane) -
 
 
 def test_a_secret_without_the_cas_that_the_southbound_is_to_let_in(plane: ControlPlane) -> None:
-    """Members would start without TLS. A Secret that comes later is no reason: pods wait for it."""
+    """Relays would let in nobody. A Secret that comes later is no reason: pods wait for it."""
     declared: dict[str, t.Any] = {"spec": {"tls": {"southboundClientCaKey": "clients.crt"}}}
     plane.make("Secret", "ovn-tls", data={"ca.crt": "YQ=="})
     for check in (True, False):
         refused = plane(check=check, may_fail=True, **declared)
         assert f"Secret {plane.namespace}/ovn-tls has no clients.crt" in refused["msg"]
+        assert "the relays of the Southbound would let in nobody" in refused["msg"]
     # That of ovn_pki would be only predicted, but this one is somebody else's.
     of_ovn_pki = {"spec": {"tls": {"southboundClientCaKey": CLIENT_CA_KEY}}}
     assert f"has no {CLIENT_CA_KEY}" in plane(check=True, may_fail=True, **of_ovn_pki)["msg"]
@@ -87,7 +88,7 @@ def test_a_secret_without_the_cas_that_the_southbound_is_to_let_in(plane: Contro
 
 
 def test_a_secret_of_another_owner_without_the_cas_of_chassis(plane: ControlPlane) -> None:
-    """Members would refuse everybody with a certificate of these CAs."""
+    """Relays would refuse everybody with a certificate of these CAs."""
     central, chassis = (
         f"-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n" for text in ("YWE=", "YmI=")
     )
@@ -102,7 +103,10 @@ def test_a_secret_of_another_owner_without_the_cas_of_chassis(plane: ControlPlan
     for tls in ({}, given, {**given, "southboundClientCaKey": "all.crt"}):
         for check in (True, False):
             refused = plane(check=check, may_fail=True, spec={"tls": tls})
-            assert f"let in 1 CA of {CLIENT_CA_KEY} in Secret {plane.namespace}/ovn-tls" in refused["msg"]
+            assert (
+                f"The relays of the Southbound let in 1 CA of {CLIENT_CA_KEY} in Secret {plane.namespace}/ovn-tls"
+                in refused["msg"]
+            )
     assert plane.get("StatefulSet", "ovn-southbound")["metadata"]["resourceVersion"] == before
     # What everybody trusts is as dear to the members of the Northbound.
     plane.make("ConfigMap", "trusted", data={"ca.crt": chassis})

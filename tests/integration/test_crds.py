@@ -63,7 +63,36 @@ def ports(*numbers: int) -> dict[str, t.Any]:
     return {"service": {"type": "NodePort", "nodePorts": list(numbers)}}
 
 
+def neutron(**connection: t.Any) -> dict[str, t.Any]:
+    return {"neutronIntegration": {"sbConnection": {"allowedCidrs": ["192.0.2.0/24"], **connection}}}
+
+
+def outside(kind: str, *numbers: int) -> dict[str, t.Any]:
+    service = {"type": kind, "externalTrafficPolicy": "Local"}
+    return {"southbound": {"service": {**service, "nodePorts": list(numbers)} if numbers else service}}
+
+
 REFUSED = [
+    (
+        "a load balancer with networks for Neutron alone",
+        {**outside("LoadBalancer"), **neutron()},
+        r"sbConnection\.allowedCidrs: .*without networks for chassis everybody",
+    ),
+    (
+        "ports for Neutron without exposing",
+        neutron(nodePorts=[1, 2, 3]),
+        r"sbConnection\.nodePorts: .*to named networks",
+    ),
+    (
+        "too few ports for Neutron",
+        {**outside("NodePort"), **neutron(nodePorts=[31001])},
+        r"sbConnection\.nodePorts: .*one port for each member",
+    ),
+    (
+        "a port for Neutron that is one of chassis",
+        {**outside("NodePort", 31001, 31002, 31003), **neutron(nodePorts=[31001, 31004, 31005])},
+        r"sbConnection\.nodePorts: .*only be used once",
+    ),
     ("an even number of members", northbound(replicas=2), r"spec\.northbound\.replicas: .*has 1, 3 or 5 members"),
     ("a size that is none", northbound(storage={"size": "big"}), r"spec\.northbound\.storage\.size"),
     ("a port twice", northbound(**ports(30001, 30001, 30002)), r"northbound\.service\.nodePorts: .*only be used once"),

@@ -284,9 +284,12 @@ def test_metrics_are_served_on_the_declared_port(world: World) -> None:
 def test_an_advertised_address_follows_its_member_and_is_named_when_that_is_dead(world: World) -> None:
     members = world.clusters["northbound"].members
     ports = [f"ssl:192.0.2.{n}:3000{n}" for n in range(len(members))]
-    spec = {"northbound": {"replicas": len(members), "service": {"type": "NodePort"}}}
+    spec = {name: {"replicas": len(members), "service": {"type": "NodePort"}} for name in DATABASES}
     world.api.request("PATCH", f"{world.path}/{NAME}", {"spec": spec})
-    told = {"northbound": ",".join(ports), "southbound": ""}
+    inside = ",".join(
+        f"ssl:{pod(member)}.ovn-southbound.net.svc:16642" for member in world.clusters["southbound"].members
+    )
+    told = {"northbound": ",".join(ports), "southbound": "", "southboundUnrestricted": inside}
     world.api.request("PATCH", f"{world.path}/{NAME}/status", {"status": {"endpoints": told}})
 
     def carried(index: int, host: str) -> None:
@@ -295,16 +298,59 @@ def test_an_advertised_address_follows_its_member_and_is_named_when_that_is_dead
 
     for index in range(len(members)):
         carried(index, f"192.0.2.{index}")
+        status = {"hostIP": "192.0.2.7", "hostIPs": [{"ip": "192.0.2.7"}]}
+        southbound = pod(world.clusters["southbound"].members[index])
+        world.api.request("PATCH", f"{world.core}/pods/{southbound}/status", {"status": status})
     world.observe()
     assert settled(world)["endpoints"]["northbound"] == ",".join(ports)
     carried(1, "192.0.2.9")  # another pod of that name, on another node
     ports[1] = "ssl:192.0.2.9:30001"
     until(lambda: world.status["endpoints"]["northbound"] == ",".join(ports), "the new address")
+    # Where a run found none, there are none.
+    assert world.status["endpoints"] == {**told, "northbound": ",".join(ports)}
     assert "no answer" not in world.condition("NorthboundReady")["message"]
     members[1].kill()
     until(lambda: f"no answer at {ports[1]}." in world.condition("NorthboundReady")["message"], "the dead address")
     members[1].start()
     until(lambda: "no answer" not in world.condition("NorthboundReady")["message"], "everybody to answer")
+
+
+def test_a_relay_that_serves_nobody_is_reported(world: World) -> None:
+    southbound = world.clusters["southbound"]
+    tls = southbound.pki.issue("relay") if southbound.pki else None
+    assert tls is not None
+    address, folder = "ssl:127.0.0.1:16645", world.folder
+    files = [f"--private-key={tls.private_key}", f"--certificate={tls.certificate}", f"--ca-cert={tls.ca_certificate}"]
+
+    def start(*sources: str) -> Daemon:
+        control = [f"--unixctl={folder}/relay.ctl", "--remote=pssl:16645:127.0.0.1"]
+        return Daemon(
+            ["ovsdb-server", *control, *files, f"relay:OVN_Southbound:{','.join(sources)}"], folder / "relay.log"
+        )
+
+    world.observe(OVN_RELAYS=address, OVN_RELAY_SECONDS="1")
+    settled(world)
+
+    def is_reported(status: str, words: str) -> None:
+        def reported() -> bool:
+            found = world.condition("RelaysReady")
+            return found.get("status") == status and words in found["message"]
+
+        until(reported, f"{status}: {words}", timeout=60)
+
+    is_reported("False", "0 of 1 relays serve chassis.")
+    relay = start(*southbound.endpoints)
+    try:
+        is_reported("True", "1 of 1 relays serve chassis.")
+        assert world.is_ready() == "True"
+    finally:
+        relay.kill()
+    relay = start("ssl:127.0.0.1:1")
+    try:
+        is_reported("False", "its relay has no connection to a member")
+    finally:
+        relay.kill()
+    assert world.is_ready() == "True"
 
 
 def test_nothing_is_written_while_nothing_changes(world: World) -> None:

@@ -18,10 +18,15 @@ from _pki import Pki, TlsPaths
 from _relay import Relay
 from conftest import Daemon, MakeCluster, Member, RunModule, next_address, run, until, within
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.certificates import pair_of_chassis
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import delete_chassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._northd.central_host import ask_certificate
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.listener import is_listening
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki.signing import SigningAuthority
 
 SCHEMA_FILE = "/usr/share/ovn/ovn-sb.ovsschema"
 
@@ -102,6 +107,23 @@ def test_a_chassis_registers_and_changes_its_own_rows_alone(plane: ControlPlane)
         assert answer.returncode != 0, attack
         assert "permission error" in answer.stderr, (attack, answer.stderr)
     assert set(plane.sbctl("--bare", "--columns=name", "list", "Chassis").split()) == {"c1", "c2"}
+
+
+def test_a_run_removes_a_chassis_that_is_gone_with_the_rights_of_that_chassis(plane: ControlPlane) -> None:
+    """Where each node has a certificate of its own, relays let nobody else delete its rows; the run has the key of the CA."""
+    assert plane.as_chassis(*SBCTL, "chassis-add", "c1", "geneve", "192.0.2.1").returncode == 0
+    plane.sbctl("chassis-add", "c2", "geneve", "192.0.2.2")
+    endpoints = [parse_endpoint(plane.port)]
+    signer = SigningAuthority(*plane.chassis_authority.as_texts(), "", 365)
+    with pair_of_chassis(signer, "c2") as pair:
+        paths = [str(path) for path in pair if path]
+        tls = pair._replace(ca_certificate=plane.central.ca_certificate)
+        with pytest.raises(OvnError, match="permission error"):
+            delete_chassis(["c1"], endpoints, tls, Deadline(10))
+        delete_chassis(["c2"], endpoints, tls, Deadline(10))
+    until(lambda: plane.sbctl("--bare", "--columns=name", "list", "Chassis").split() == ["c1"], "c2 to go")
+    assert plane.sbctl("--bare", "--columns=chassis_name", "list", "Encap").split() == ["c1"]
+    assert not any(pathlib.Path(path).exists() for path in paths)
 
 
 def test_the_key_of_a_chassis_opens_no_member(plane: ControlPlane) -> None:

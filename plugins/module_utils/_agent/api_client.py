@@ -57,6 +57,10 @@ class Api:
         """Return the object or list at `path`, None if it does not exist."""
         return self._answer("GET", path, query)
 
+    def create(self, path: str, body: Object) -> Object:
+        """Create the object (POST) below `path` and return it; `Conflict` if it exists."""
+        return self._answer("POST", path, {}, body)
+
     def patch(self, path: str, body: Object) -> Object:
         """Apply a JSON merge patch (RFC 7386; None removes a key, lists are replaced) and return the object, None if it does not exist."""
         return self._answer("PATCH", path, {"fieldManager": FIELD_MANAGER}, body)
@@ -101,7 +105,7 @@ class Api:
         content = None
         if body is not None:
             content = json.dumps(body).encode()
-            headers["Content-Type"] = "application/merge-patch+json"
+            headers["Content-Type"] = "application/json" if method == "POST" else "application/merge-patch+json"
         connection = http.client.HTTPSConnection(self._host, self._port, timeout=timeout, context=self._context())
         try:
             connection.request(method, f"{path}?{urllib.parse.urlencode(query)}", body=content, headers=headers)

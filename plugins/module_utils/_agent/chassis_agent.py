@@ -35,8 +35,10 @@ from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.rows import decode, transact
 from .._ovsdb.tls_files import TlsFiles
 from .._processes.unix_sockets import foreign_control_sockets, read_listening
+from .api_client import Api
 from .files import replace_file
 from .log import Log
+from .node_certificate import NodeCertificate
 
 _SLEEP = 5.0  # seconds between checks of the mounted files (their change times) if the database reports no change
 _AGAIN = 5.0  # before another attempt after a refusal or while a server is away
@@ -56,6 +58,7 @@ class AgentPaths(t.NamedTuple):
     database: Endpoint
     run: str
     tls: TlsFiles
+    node_tls: str = ""  # folder of the node's own key and certificate; empty if nodes share one
 
     @classmethod
     def of(cls, environment: t.Mapping[str, str]) -> AgentPaths:
@@ -69,6 +72,7 @@ class AgentPaths(t.NamedTuple):
             Endpoint("unix", f"{environment['OVS_RUNDIR']}/db.sock"),
             environment["OVN_RUNDIR"],
             TlsFiles.of_environment(environment),
+            environment.get("OVN_NODE_TLS_DIR", ""),
         )
 
     def read(self) -> Settings:
@@ -92,9 +96,10 @@ class AgentPaths(t.NamedTuple):
 class ChassisAgent:
     """Applies a node's settings to its database. Other processes wait for files in `run`: `settled`, `agent.ready`, `agent.trouble`."""
 
-    def __init__(self, paths: AgentPaths, log: Log) -> None:
+    def __init__(self, paths: AgentPaths, log: Log, certificate: NodeCertificate | None = None) -> None:
         self.paths = paths
         self.log = log
+        self.certificate = certificate
         self._settled = False
 
     def run(self, archive: str) -> t.NoReturn:
@@ -103,6 +108,7 @@ class ChassisAgent:
         while _file_state(archive) == started:
             files = self._files()
             try:
+                self._ensure_certificate()
                 with LocalDatabase(self.paths.database, TlsFiles(), _TIMEOUT, {}) as database:
                     row = _row(database)
                     self._settle_if_known(row)
@@ -111,11 +117,19 @@ class ChassisAgent:
                     # A change of another client from here on differs from `row`. After a change of our own it is read again.
                     while not changed and self._files() == files and _file_state(archive) == started:
                         changed = _await_change(database, row, _SLEEP)
+                        self._ensure_certificate()
             except OvnError as e:
                 self._report(e)
                 time.sleep(_AGAIN)
         self.log.info("new code: starting again")
         os.execv(sys.executable, [sys.executable, *sys.argv])
+
+    def _ensure_certificate(self) -> None:
+        """Raise an error while the node has no certificate: ovn-controller would not connect."""
+        if self.certificate is not None:
+            self.certificate.ensure(str(self._options(self.paths.read())["system_id"]))
+            renewal = Refused(self.certificate.problem) if self.certificate.problem else None
+            self.log.report_error("renewal of the certificate", renewal)
 
     def _files(self) -> tuple[t.Any, ...]:
         """Return the state of everything that the settings depend on, as far as it is cheap to read."""
@@ -271,4 +285,5 @@ def main(_arguments: t.Sequence[str]) -> int:
         # A transaction is done or not done, so this process may end at any point.
         signal.signal(number, _end)
     log.info(f"keeping the settings of {paths.node}")
-    return ChassisAgent(paths, log).run(sys.argv[0])
+    certificate = NodeCertificate(paths.node_tls, Api.of_this_pod(os.environ)) if paths.node_tls else None
+    return ChassisAgent(paths, log, certificate).run(sys.argv[0])

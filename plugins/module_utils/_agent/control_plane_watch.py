@@ -32,6 +32,7 @@ from .debounce import VerdictDebouncer
 from .heartbeat_sender import HeartbeatSender, grace
 from .member_watch import MemberWatch
 from .metrics import metrics
+from .relay_watch import RelayWatch
 from .stoppable_thread import StoppableThread
 
 _START = 5.0  # until every member has had the time to answer once
@@ -54,6 +55,7 @@ class ControlPlaneWatch:
         schemas: str,
         changed: t.Callable[[], None],
         report_error: t.Callable[[str, OvnError | None], None],
+        relays: t.Sequence[Endpoint] = (),
     ) -> None:
         self.members: dict[str, list[MemberWatch]] = {
             name: [MemberWatch(endpoint, DATABASE_NAMES[name], tls, changed) for endpoint in endpoints[name]]
@@ -67,12 +69,13 @@ class ControlPlaneWatch:
             functools.partial(self._member_of, "northbound"), tls, intervals.heartbeats, report_error
         )
         self._certificates = CertificateWatch(
-            [one for name in DATABASES for one in endpoints[name]],
+            [*(one for name in DATABASES for one in endpoints[name]), *relays],
             tls,
             certificate_files,
             intervals.certificates,
             changed,
         )
+        self._relays = RelayWatch(relays, tls, intervals.relays, changed)
         self._counter = ChassisCounter(grace(intervals.heartbeats))
         self._counted: ChassisCount | None = None
         self._debouncers: dict[str, VerdictDebouncer] = {
@@ -84,7 +87,8 @@ class ControlPlaneWatch:
     @property
     def _threads(self) -> list[StoppableThread]:
         members = [member for members in self.members.values() for member in members]
-        return [self._chassis, self._contents, self._heartbeats, self._certificates, self._claims, *members]
+        others = [self._chassis, self._contents, self._heartbeats, self._certificates, self._claims, self._relays]
+        return [*others, *members]
 
     def start(self) -> None:
         for thread in self._threads:
@@ -149,6 +153,11 @@ class ControlPlaneWatch:
         """What chassis claim although it is another one's; None before two looks."""
         return self._claims.conflicts
 
+    @property
+    def relays(self) -> dict[str, str] | None:
+        """Why each endpoint of chassis does not serve, empty if it does; None before two looks."""
+        return self._relays.problems
+
     def metrics(self, status: t.Mapping[str, t.Any]) -> str:
         """Return the status, and what was found beside it, as metrics."""
         counted = self._counted
@@ -156,6 +165,7 @@ class ControlPlaneWatch:
             status,
             certificates=self._certificates.found,
             conflicts=self.conflicts,
+            relays=self.relays,
             heartbeats=self.heartbeats,
             late=counted.late if counted else None,
             now=time.time(),

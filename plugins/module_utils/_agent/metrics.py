@@ -27,13 +27,15 @@ def metrics(
     *,
     certificates: ObservedCertificates,
     conflicts: t.Sequence[str] | None,
+    relays: t.Mapping[str, str] | None,
     heartbeats: t.Mapping[str, float],
     late: t.Collection[str] | None,
     now: float,
 ) -> str:
     """Return the metrics of a status of an OVNCluster or of machines; a metric that is not known yet is absent.
 
-    `heartbeats`: when each chassis answered last, as `now` in seconds since 1970; `conflicts` between chassis; `late`: the chassis that have not answered the
+    `heartbeats`: when each chassis answered last, as `now` in seconds since 1970; `conflicts` between chassis; `relays`: why each does not
+    serve chassis, empty if it does; `late`: the chassis that have not answered the
     last heartbeat.
     """
     conditions = status.get("conditions", ())
@@ -94,6 +96,11 @@ def metrics(
             "chassis_conflicts",
             "Claims of chassis that are another one's: tunnel addresses, host names, ports that are requested elsewhere.",
             _one(None if conflicts is None else len(conflicts)),
+        ),
+        *_metric(
+            "relay_serves",
+            "Whether the relay at an endpoint serves the Southbound database to chassis.",
+            [({"endpoint": endpoint}, not why) for endpoint, why in sorted((relays or {}).items())],
         ),
         *_metric("observed_timestamp_seconds", "When the observer looked last.", [({}, now)]),
     ]

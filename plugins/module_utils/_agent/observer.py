@@ -53,6 +53,7 @@ class Observer(ObserverLoop):
             settings.schemas,
             log,
             archive,
+            settings.relays,
         )
         self.settings, self.api = settings, api
         self._core = core = f"/api/v1/namespaces/{settings.namespace}"
@@ -180,9 +181,11 @@ class Observer(ObserverLoop):
             in_effect=previous.get("observedGeneration") == generation,
         )
 
-    def _outside_endpoints(self, spec: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]) -> dict[str, str]:
-        """Return the endpoints for clients outside, which only a run can compute. Addresses of nodes follow members that have moved."""
-        known = {name: endpoints for name, endpoints in previous.get("endpoints", {}).items() if endpoints}
+    def _published_endpoints(self, spec: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]) -> dict[str, str]:
+        """Return the endpoints that a run has published: only a run can compute those outside, and where it found none, there are none. Addresses of nodes
+        follow members that have moved.
+        """
+        known = dict(previous.get("endpoints") or {})
         for name in known:
             database = "northbound" if name == "northbound" else "southbound"
             if spec.get(database, {}).get("service", {}).get("type") == "NodePort" and self.pods.objects is not None:
@@ -209,10 +212,11 @@ class Observer(ObserverLoop):
             schemas=self.watch.schemas,
             previous=previous,
             verdicts=verdicts,
-            endpoints={**self._inside_endpoints(), **self._outside_endpoints(resource.get("spec", {}), previous)},
+            endpoints={**self._inside_endpoints(), **self._published_endpoints(resource.get("spec", {}), previous)},
             chassis=self.watch.count_chassis(),
             certificates=self.watch.certificates,
             claims=self.watch.conflicts,
+            relays=self.watch.relays,
             now=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             northd=northd,
         )

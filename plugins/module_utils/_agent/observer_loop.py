@@ -37,13 +37,14 @@ class ObserverLoop:
         schemas: str,
         log: Log,
         archive: RunningArchive,
+        relays: t.Sequence[Endpoint] = (),
     ) -> None:
         self.log = log
         self._archive = archive
         self._pause = round_pause(intervals.heartbeats)
         self._wake, self._stop = threading.Event(), threading.Event()
         self.watch = ControlPlaneWatch(
-            endpoints, tls, certificate_files, intervals, schemas, self._wake.set, log.report_error
+            endpoints, tls, certificate_files, intervals, schemas, self._wake.set, log.report_error, relays
         )
 
     @property

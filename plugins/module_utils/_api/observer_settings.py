@@ -20,22 +20,25 @@ from .._tls_options import CLIENT_CA_VARIABLE
 ALIVE_FILE = "/run/ovn/observer-alive"
 COMPARE_SECONDS = 3600.0  # between two comparisons of the contents of members: each costs them time
 
+RELAY_SECONDS = 15.0  # between two looks at the relays
 CERTIFICATE_SECONDS = 60.0  # between two looks at the certificates that are served, and at the CAs
 CLAIMS_SECONDS = 300.0  # between two looks at what chassis claim: each reads all ports
 HEARTBEAT_SECONDS = 60  # between two heartbeats
 
+RELAYS_VARIABLE = "OVN_RELAYS"  # where chassis connect, if relays serve them
 ISSUED_VARIABLE = "OVN_ISSUED_CERTIFICATES"  # the list of issued certificates
 
 
 class Intervals(t.NamedTuple):
     """In seconds: between two heartbeats (0: none are sent), two looks at what chassis claim, two comparisons of the contents of members, two looks at
-    certificates and CAs.
+    certificates and CAs, two looks at relays.
     """
 
     heartbeats: float = HEARTBEAT_SECONDS
     claims: float = CLAIMS_SECONDS
     comparisons: float = COMPARE_SECONDS
     certificates: float = CERTIFICATE_SECONDS
+    relays: float = RELAY_SECONDS
 
     @classmethod
     def of(cls, environment: t.Mapping[str, str]) -> Intervals:
@@ -44,6 +47,7 @@ class Intervals(t.NamedTuple):
             float(environment.get("OVN_CLAIMS_SECONDS", CLAIMS_SECONDS)),
             float(environment.get("OVN_COMPARE_SECONDS", COMPARE_SECONDS)),
             float(environment.get("OVN_CERTIFICATE_SECONDS", CERTIFICATE_SECONDS)),
+            float(environment.get("OVN_RELAY_SECONDS", RELAY_SECONDS)),
         )
 
 
@@ -72,6 +76,7 @@ class ObserverSettings(t.NamedTuple):
     intervals: Intervals = Intervals()
     metrics_port: int = 0
     certificate_files: CertificateFiles = CertificateFiles()
+    relays: t.Sequence[Endpoint] = ()
 
     @classmethod
     def of(cls, environment: t.Mapping[str, str]) -> ObserverSettings:
@@ -85,12 +90,19 @@ class ObserverSettings(t.NamedTuple):
             intervals=Intervals.of(environment),
             metrics_port=int(environment.get("OVN_METRICS_PORT", 0)),
             certificate_files=CertificateFiles.of(environment),
+            relays=relays_of(environment),
         )
 
 
 def endpoints_of(environment: t.Mapping[str, str]) -> dict[str, list[Endpoint]]:
     """Return the ports of the members without a role, by database; `InvalidInput` if a variable is not set."""
     return {name: parse_endpoints([needed(environment, f"OVN_{name.upper()}")]) for name in DATABASES}
+
+
+def relays_of(environment: t.Mapping[str, str]) -> list[Endpoint]:
+    """Return the ports of chassis; none where no relays serve them."""
+    text = environment.get(RELAYS_VARIABLE)
+    return parse_endpoints([text]) if text else []
 
 
 def needed(environment: t.Mapping[str, str], variable: str) -> str:

@@ -8,6 +8,7 @@ Addresses of members for clients outside the Kubernetes cluster: each is that of
 
 from __future__ import annotations
 
+import ipaddress
 import typing as t
 
 Object = t.Mapping[str, t.Any]
@@ -28,7 +29,10 @@ def split_endpoint(endpoint: str) -> tuple[str, str, str]:
 
 
 def follow(endpoints: str, members: t.Sequence[str], pods: t.Mapping[str, Object]) -> str:
-    """Return the node ports of all members with the current node of each. Ports belong to Services, so they stay."""
+    """Return the node ports of all members with the current node of each. Ports belong to Services, so they stay.
+
+    So do names, which are those inside of a Kubernetes cluster: their ports are none of a node.
+    """
     known = endpoints.split(",") if endpoints else []
     if len(known) != len(members):
         return endpoints  # only a run knows which of them have one
@@ -37,5 +41,15 @@ def follow(endpoints: str, members: t.Sequence[str], pods: t.Mapping[str, Object
 
 def _followed(endpoint: str, pod: Object | None) -> str:
     scheme, before, port = split_endpoint(endpoint)
+    if not _is_address(before):
+        return endpoint
     host = host_of_pod(pod, ipv6=":" in before) or before
     return f"{scheme}:{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -30,6 +30,8 @@ ONE_CLIENT_BUNDLE = (
 )
 DIFFERENT_PORTS = "a node port can only be used once"
 CIDRS_NEED_LOCAL = "allowedCidrs compares the address of the client, which an exposed Service only keeps with externalTrafficPolicy Local"
+NETWORKS_OF_BOTH = "a load balancer has both ports of a member, so without networks for chassis everybody would reach the port without a role, too"
+PORTS_NEED_NETWORKS = "the port without a role is exposed if members are, and to named networks alone"
 PLAINTEXT = "without TLS everybody who reaches an exposed port reads and writes the database"
 UNDERLAY_NEEDS_NETDEV = (
     "only a datapath in user space (netdev) needs an underlay: the kernel reaches the tunnels' device by itself"
@@ -44,7 +46,8 @@ def check_rules(name: str, spec: _Spec) -> None:
     for database in DATABASES:
         _check_database(spec[database], f"spec.{database}")
         _check_exposure(spec[database]["service"], f"spec.{database}.service", tls=spec["tls"]["enabled"])
-    ports = [p for database in DATABASES for p in spec[database]["service"].get("nodePorts", ())]
+    exposures = [*(spec[database]["service"] for database in DATABASES), spec["neutronIntegration"]["sbConnection"]]
+    ports = [p for exposure in exposures for p in exposure.get("nodePorts", ())]
     for port in ports:
         if ports.count(port) > 1:
             raise InvalidInput(
@@ -54,7 +57,7 @@ def check_rules(name: str, spec: _Spec) -> None:
     _check_underlay(spec["ovs"])
     _check_bridges(spec.get("bridgeMappings", []))
     _check_services(name, spec["neutronIntegration"])
-    _check_southbound_clients(spec["neutronIntegration"]["sbConnection"], spec["southbound"]["service"])
+    _check_southbound_clients(spec["neutronIntegration"]["sbConnection"], spec["southbound"])
     _check_networks(spec.get("network", {}))
     if {"southboundClientCaKey", "southboundClientCaConfigMapRef"} <= spec["tls"].keys():
         raise InvalidInput(f"spec.tls: {ONE_CLIENT_BUNDLE}. Remove one of them.")
@@ -137,11 +140,23 @@ def _check_services(name: str, neutron: _Spec) -> None:
             )
 
 
-def _check_southbound_clients(connection: _Spec, service: _Spec) -> None:
+def _check_southbound_clients(connection: _Spec, southbound: _Spec) -> None:
     path, networks = "spec.neutronIntegration.sbConnection.allowedCidrs", connection.get("allowedCidrs") or []
+    service, ports = southbound["service"], connection.get("nodePorts") or []
+    ports_path = "spec.neutronIntegration.sbConnection.nodePorts"
     if networks and service["type"] != "ClusterIP" and service["externalTrafficPolicy"] != "Local":
         raise InvalidInput(
             f"{path} is set: {CIDRS_NEED_LOCAL}. Set spec.southbound.service.externalTrafficPolicy to Local."
+        )
+    if networks and service["type"] == "LoadBalancer" and not service.get("allowedCidrs"):
+        raise InvalidInput(f"{path} is set: {NETWORKS_OF_BOTH}. Set spec.southbound.service.allowedCidrs as well.")
+    if ports and (service["type"] == "ClusterIP" or not networks):
+        raise InvalidInput(
+            f"{ports_path} is set: {PORTS_NEED_NETWORKS}. Set spec.southbound.service.type and {path}, or remove the ports."
+        )
+    if ports and len(ports) != southbound["replicas"]:
+        raise InvalidInput(
+            f"{ports_path} has {len(ports)} ports, spec.southbound.replicas is {southbound['replicas']}: {ONE_PORT_EACH}. Name one port for each member."
         )
     for index, network in enumerate(networks):
         _check_network(f"{path}[{index}]", network)

@@ -17,7 +17,7 @@ from .database_spec import DatabaseSpec, database_part
 from .declaration import Metadata, declare, part, read, schema_of
 from .fields import NAME, NETWORK, NETWORKS, POD_NETWORKS, SERVICE_NAME, listing, number, rule, text
 from .hypervisor_spec import BridgeMapping, Controller, Encapsulation, Gateway, OpenVSwitch, bridge_mappings
-from .names import CLIENT_SERVICES
+from .names import CLIENT_SERVICES, MOST_MEMBERS
 from .northd_spec import NorthdSpec, ObserverSpec
 from .observer_settings import HEARTBEAT_SECONDS
 from .pod_fields import Image
@@ -26,8 +26,11 @@ from .rules import (
     CIDRS_NEED_LOCAL,
     DIFFERENT_PORTS,
     INTERFACE_OR_CIDR,
+    NETWORKS_OF_BOTH,
     ONE_CLIENT_BUNDLE,
+    ONE_PORT_EACH,
     PLAINTEXT,
+    PORTS_NEED_NETWORKS,
     TWO_FAMILIES,
     TWO_SERVICES,
     UNDERLAY_NEEDS_NETDEV,
@@ -105,6 +108,16 @@ class SouthboundConnection:
                 "Namespaces of this Kubernetes cluster whose pods may connect to that port, too.",
                 {"type": "string", "pattern": NAME, "maxLength": 63},
                 **{"x-kubernetes-list-type": "set"},
+            )
+        )
+    )
+    node_ports: tuple[int, ...] = field(
+        metadata=declare(
+            listing(
+                "Node port of each member for the port without a role, if it is exposed; chosen by Kubernetes if not given.",
+                {"type": "integer", "minimum": 1, "maximum": 65535},
+                MOST_MEMBERS,
+                **{"x-kubernetes-list-type": "atomic"},
             )
         )
     )
@@ -274,6 +287,11 @@ class ClusterSpec:
         return self.northbound if database == "northbound" else self.southbound
 
     @property
+    def has_node_certificates(self) -> bool:
+        """Return whether each node of a hypervisor cluster has a certificate of its own."""
+        return self.tls.enabled and self.tls.node_certificates == "own"
+
+    @property
     def exposes_unrestricted(self) -> bool:
         """Return whether clients outside this Kubernetes cluster reach the port of the Southbound without a role."""
         return self.southbound.service.exposed and bool(self.neutron_integration.sb_connection.allowed_cidrs)
@@ -283,6 +301,11 @@ class ClusterSpec:
         """Return the name of the Secret with the certificate."""
         return self.tls.cert_secret_ref.name or f"{self.name}-tls"
 
+
+_NAMES_NETWORKS = "has(self.neutronIntegration.sbConnection.allowedCidrs) && size(self.neutronIntegration.sbConnection.allowedCidrs) > 0"
+_NAMES_PORTS = (
+    "has(self.neutronIntegration.sbConnection.nodePorts) && size(self.neutronIntegration.sbConnection.nodePorts) > 0"
+)
 
 CLUSTER_SPEC = schema_of(
     ClusterSpec,
@@ -298,6 +321,30 @@ CLUSTER_SPEC = schema_of(
         "self.southbound.service.type == 'ClusterIP' || self.southbound.service.externalTrafficPolicy == 'Local'",
         CIDRS_NEED_LOCAL,
         ".neutronIntegration.sbConnection.allowedCidrs",
+    ),
+    rule(
+        f"!({_NAMES_NETWORKS}) || self.southbound.service.type != 'LoadBalancer' || "
+        "(has(self.southbound.service.allowedCidrs) && size(self.southbound.service.allowedCidrs) > 0)",
+        NETWORKS_OF_BOTH,
+        ".neutronIntegration.sbConnection.allowedCidrs",
+    ),
+    rule(
+        f"!({_NAMES_PORTS}) || (self.southbound.service.type != 'ClusterIP' && {_NAMES_NETWORKS})",
+        PORTS_NEED_NETWORKS,
+        ".neutronIntegration.sbConnection.nodePorts",
+    ),
+    rule(
+        f"!({_NAMES_PORTS}) || size(self.neutronIntegration.sbConnection.nodePorts) == self.southbound.replicas",
+        ONE_PORT_EACH,
+        ".neutronIntegration.sbConnection.nodePorts",
+    ),
+    rule(
+        f"!({_NAMES_PORTS}) || self.neutronIntegration.sbConnection.nodePorts.all(p, "
+        "self.neutronIntegration.sbConnection.nodePorts.exists_one(q, p == q)"
+        " && !(has(self.northbound.service.nodePorts) && p in self.northbound.service.nodePorts)"
+        " && !(has(self.southbound.service.nodePorts) && p in self.southbound.service.nodePorts))",
+        DIFFERENT_PORTS,
+        ".neutronIntegration.sbConnection.nodePorts",
     ),
     *(
         rule(

@@ -23,6 +23,7 @@ from .._raft.view import majority
 from .certificate_status import CERTIFICATE, ObservedCertificates, certificate_condition, first_end
 from .conditions import StatusCondition
 from .leader_labels import leader_of
+from .relay_status import RELAYS, relays_condition
 from .status_conditions import (
     CLAIMS,
     LONGEST,
@@ -68,10 +69,11 @@ def cluster_status(
     schemas: t.Mapping[str, Schemas] | None = None,
     certificates: ObservedCertificates | None = None,
     claims: t.Sequence[str] | None = None,
+    relays: t.Mapping[str, str] | None = None,
 ) -> dict[str, t.Any]:
     """Return the whole status. What the caller does not know is None, and keeps its previous value: `chassis`, `northd` (active pods),
     `left` (what is pending until the pods are as the objects desire), `schemas`, `certificates` (without an endpoint: no TLS),
-    `claims` (conflicts between chassis).
+    `claims` (conflicts between chassis), `relays` (why each endpoint of chassis does not serve, empty if it does).
 
     `generation` of the specification is the one that a run last made objects of, `declared` the one that there is now: more than it, and a run
     is due. `previous` is the status until now; equal conditions give an equal status, independent of `now`.
@@ -85,6 +87,7 @@ def cluster_status(
         schema_condition(schemas or {}, known.get(SCHEMA)),
         certificate_condition(certificates, known.get(CERTIFICATE), now),
         claims_condition(claims, known.get(CLAIMS)),
+        relays_condition(relays, known.get(RELAYS)),
     ]
     status: dict[str, t.Any] = {
         "conditions": [
@@ -166,7 +169,7 @@ def _database(name: str, verdict: Verdict, endpoints: str) -> StatusCondition:
 
 def _unresponsive_addresses(members: t.Mapping[str, t.Mapping[str, t.Any]], endpoints: str) -> list[str]:
     """Return a message with the outside addresses of members that take no part."""
-    known = endpoints.split(",")
+    known = endpoints.split(",") if endpoints else []
     if len(known) != len(members):
         return []
     unresponsive = [endpoint for endpoint, name in zip(known, members) if not members[name]["connected"]]

@@ -78,7 +78,7 @@ CLUSTER_STATUS = record(
                 "northbound": text("For example ssl:192.0.2.11:30641,ssl:192.0.2.12:30641.", maxLength=4096),
                 "southbound": text("For example ssl:192.0.2.11:30642,ssl:192.0.2.12:30642.", maxLength=4096),
                 "southboundUnrestricted": text(
-                    "The ports of the Southbound without a role, for clients like Neutron; inside addresses if these are not exposed.",
+                    "The ports of the Southbound without a role, for clients like Neutron; empty if members are exposed for chassis alone.",
                     maxLength=4096,
                 ),
             },

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from dataclasses import dataclass, field
 
 from .._tls_options import CIPHERS_PATTERN, DEFAULT_CIPHERS
@@ -71,6 +72,16 @@ class Tls:
                 "With a CA of their own there, chassis open nothing but the relays.",
                 pattern=_KEY,
                 maxLength=253,
+            )
+        )
+    )
+    node_certificates: t.Literal["own", "shared"] = field(
+        metadata=declare(
+            text(
+                "Whether each node of a hypervisor cluster has a certificate with its own name (own), or all share that of the Secret. Its own is signed by "
+                "a run, so a new node waits for the next one; Kubernetes has to be 1.30 or newer.",
+                enum=["own", "shared"],
+                default="shared",
             )
         )
     )

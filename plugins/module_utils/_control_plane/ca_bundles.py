@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The CAs of whom members let in: one without them would come back from a restart without TLS, or not at all, and the others would miss it.
+The CAs of whom the members of the Northbound let in, and the relays of the Southbound: a bundle without them would be noticed after a restart alone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _authorities(data: t.Mapping[str, str], key: str) -> set[str]:
 def refuse_bundles_without_authorities(
     cluster: Cluster, desired: DesiredCluster, observed: ObservedCluster, *, check_mode: bool
 ) -> None:
-    """Raise `Refused` if members would find no CAs in the file that they are to use, or refuse somebody whom they let in now.
+    """Raise `Refused` if members or relays would find no CAs in the file that they are to use, or refuse somebody whom they let in now.
 
     A Secret or ConfigMap that is not there yet, or may not be read, is no reason: pods wait for it. CAs that leave a file which stays in use are its owner's
     business.
@@ -85,19 +85,28 @@ def _compare(
         raise Refused(_lost_authorities(len(lost), former, bundle, desired, database))
 
 
+_WHO: dict[Database, str] = {
+    "northbound": "members of the Northbound",
+    "southbound": "relays of the Southbound",
+}
+
+
 def _missing_key(bundle: Bundle, field: str, desired: DesiredCluster, database: Database) -> str:
     outcome, remedy = (
         (
-            "start without TLS",
+            f"the {_WHO[database]} would let in nobody",
             "Run the role ovn_pki first (c5c3.ovn.central does), or let the owner of the Secret write it",
         )
         if bundle.kind == "Secret"
-        else ("not start", "Correct the key, or let the owner of the ConfigMap write it")
+        else (
+            f"the pods of the {database.title()} would not start",
+            "Correct the key, or let the owner of the ConfigMap write it",
+        )
     )
     authorities = "of the control plane and of the chassis" if database == "southbound" else "of the control plane"
     return (
-        f"{bundle.kind} {desired.namespace}/{bundle.name} has no {bundle.key}, which tls.{field} of OVNCluster {desired.name} names: the members of the "
-        f"{database.title()} would {outcome}. {remedy}, with the CAs {authorities}. Nothing was changed."
+        f"{bundle.kind} {desired.namespace}/{bundle.name} has no {bundle.key}, which tls.{field} of OVNCluster {desired.name} names: {outcome}. "
+        f"{remedy}, with the CAs {authorities}. Nothing was changed."
     )
 
 
@@ -105,7 +114,7 @@ def _lost_authorities(lost: int, former: Bundle, bundle: Bundle, desired: Desire
     namespace = desired.namespace
     whom = "chassis for example" if database == "southbound" else "other members for example"
     return (
-        f"The members of the {database.title()} let in {lost} CA{'s' if lost > 1 else ''} of {former.key} in {former.kind} {namespace}/{former.name}, which "
+        f"The {_WHO[database]} let in {lost} CA{'s' if lost > 1 else ''} of {former.key} in {former.kind} {namespace}/{former.name}, which "
         f"{bundle.key} of {bundle.kind} {namespace}/{bundle.name} does not have. They would refuse everybody with a certificate of such a CA, {whom}. Add it "
         f"there until nobody has one, or let tls of OVNCluster {desired.name} name the bundle that has it. Nothing was changed."
     )

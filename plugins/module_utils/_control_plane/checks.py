@@ -23,12 +23,14 @@ from .._raft.record_checks import refuse_by_record
 from .._raft.step import Run
 from .._raft_pods.record_store import RecordStore
 from .._raft_pods.witness_store import WitnessStore
+from .chassis_port_clients import check_clients
 from .desired import DesiredCluster, desired_definitions
 from .manifests import ClusterManifests
 from .members import first_replicas, run_for_database
 from .observed_state import ObservedCluster, refuse_neighbors
 from .ports import PortClash, find_port_clashes, refuse_port_clashes
 from .recreate_claims import find_claims_to_recreate
+from .relay_role import role_change
 from .storage import check_claims
 from .witnesses import find_witnesses
 
@@ -79,4 +81,7 @@ def check_cluster(
     port_clashes = find_port_clashes(manifests.build(replicas, None), observed.index)
     if not desired.force_conflicts:
         refuse_port_clashes(port_clashes)
+    check_clients(cluster, desired, observed, warn)
+    if message := role_change((observed.resource or {}).get("spec"), desired):
+        warn(message)
     return CheckedCluster(observed, stores, witness_stores, runs, replicas, claims_to_recreate, port_clashes)

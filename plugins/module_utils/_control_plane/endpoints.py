@@ -23,7 +23,8 @@ from .._kubernetes.client import Cluster
 class Endpoints:
     """Comma-separated endpoints of all members, `ssl:HOST:PORT`. Where no Service is exposed, those for clients outside are those inside.
 
-    Chassis connect to `southbound`, where they may have a role; `southbound_unrestricted` is for clients like Neutron.
+    Chassis connect to `southbound`, where they may have a role; `southbound_unrestricted` is for clients like Neutron. It is empty if members are exposed for
+    chassis alone.
     """
 
     northbound: str = ""
@@ -94,6 +95,8 @@ def find_endpoints(
     if spec.exposes_unrestricted:
         known = {"southbound": before.get(UNRESTRICTED_STATUS, "")}
         unrestricted = outside_endpoints(spec, services or [], nodes, pods, known, "unrestricted")["southbound"]
+    elif spec.southbound.service.exposed:  # without TLS the exposed port has no role either
+        unrestricted = [] if spec.tls.enabled else outside["southbound"]
     for d in DATABASES:
         expected, found = spec.database(d).replicas, len(outside.get(d) or ())
         if spec.database(d).service.exposed and found < expected:

@@ -20,7 +20,7 @@ from .._kubernetes.rollout_progress import is_terminating
 from .._manifests.hypervisor_pods import SETTINGS
 from .desired import DesiredHypervisors
 from .lease import run_lease
-from .observed_state import ObservedHypervisors, read_state
+from .observed_state import RIGHTS, ObservedHypervisors, read_state
 from .ownership import OwnershipEvidence, orphaned_chassis
 from .plan import nodes_to_remove
 from .pods import COMPONENTS
@@ -52,7 +52,12 @@ class AbsentHypervisors:
             ):
                 self.lease.acquire_or_renew("delete the hypervisors")
                 # Another run may have created something until a moment ago.
-                self.observed = read_state(self.cluster, self.desired.name, self.desired.namespace)
+                self.observed = read_state(
+                    self.cluster,
+                    self.desired.name,
+                    self.desired.namespace,
+                    node_certificates=self.desired.has_node_certificates,
+                )
             self._delete_all()
             self.lease.delete()
         finally:
@@ -105,15 +110,15 @@ class AbsentHypervisors:
         return [
             one
             for (_api, kind, namespace, _name), one in sorted(self.observed.index.items())
-            if namespace and (kind != "DaemonSet" or one["metadata"]["name"] in COMPONENTS.values())
+            if (namespace or kind in RIGHTS) and (kind != "DaemonSet" or one["metadata"]["name"] in COMPONENTS.values())
         ]
 
     def _delete(self, objects: t.Iterable[Object]) -> None:
         for one in objects:
             metadata = one["metadata"]
             if self.check_mode or self.cluster.delete(
-                one["apiVersion"], one["kind"], metadata["name"], metadata["namespace"], uid=metadata["uid"]
+                one["apiVersion"], one["kind"], metadata["name"], metadata.get("namespace"), uid=metadata["uid"]
             ):
                 self.progress.done.append(
-                    ObjectChange(one["kind"], metadata["name"], metadata["namespace"], "deleted", one, None)
+                    ObjectChange(one["kind"], metadata["name"], metadata.get("namespace", ""), "deleted", one, None)
                 )

@@ -14,10 +14,14 @@ from .._api.spec import ClusterSpec, parse_spec
 from .._errors import InvalidInput
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.tls_files import TlsFiles
+from .._pki.signing import SigningAuthority
 
 
 class DesiredHypervisors(t.NamedTuple):
-    """`southbound` and `northbound` as they are published; `asked` are the Southbound servers that the control node can connect to, if any."""
+    """`southbound` and `northbound` as they are published; `asked` are the Southbound servers that the control node can connect to, if any.
+
+    `signer` signs for nodes that have certificates of their own.
+    """
 
     name: str
     namespace: str
@@ -27,11 +31,16 @@ class DesiredHypervisors(t.NamedTuple):
     asked: list[Endpoint]
     tls: TlsFiles
     tls_secret: str | None
+    signer: SigningAuthority | None
     api_server: str
     break_lock: bool
     force_conflicts: bool
     wait: bool
     wait_timeout: float
+
+    @property
+    def has_node_certificates(self) -> bool:
+        return self.spec.has_node_certificates
 
 
 def desired_from_params(params: t.Mapping[str, t.Any], server: str) -> DesiredHypervisors:
@@ -65,9 +74,19 @@ def desired_from_params(params: t.Mapping[str, t.Any], server: str) -> DesiredHy
         asked=southbound if tls.complete or "ssl" not in schemes else [],
         tls=tls,
         tls_secret=(params["tls_secret"] or spec.tls_secret) if spec.tls.enabled else None,
+        signer=_signer(params["signer"]) if spec.has_node_certificates else None,
         api_server=params["api_server"] or server,
         break_lock=params["break_lock"],
         force_conflicts=params["force_conflicts"],
         wait=params["wait"],
         wait_timeout=params["wait_timeout"],
+    )
+
+
+def _signer(given: t.Mapping[str, t.Any] | None) -> SigningAuthority | None:
+    """Return the CA of the chassis; None if another program signs."""
+    if not given or not given.get("private_key"):
+        return None
+    return SigningAuthority(
+        given["certificate"], given["private_key"], given.get("passphrase") or "", given["validity_days"]
     )

@@ -16,12 +16,15 @@ from .._api.names import API_VERSION, CONFIG_NAME, MANAGER, Object
 from .._kubernetes.apply import Key, list_objects
 from .._kubernetes.client import Cluster
 from .._manifests.hypervisor_pods import SETTINGS
+from .._manifests.node_certificates import role_name
 from .nodes import Node, parse_node
 from .pods import COMPONENT, COMPONENTS
 from .resources import KIND, is_ours
 from .settings import recorded_addresses
 
 CRD = "apiextensions.k8s.io/v1"
+RBAC = "rbac.authorization.k8s.io/v1"
+RIGHTS = ("ClusterRole", "ClusterRoleBinding")  # to ask for certificates
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,8 +79,11 @@ def chassis_definition() -> Object:
     return next(d for d in custom_resource_definitions() if d["spec"]["names"]["kind"] == KIND)
 
 
-def read_state(cluster: Cluster, name: str, namespace: str) -> ObservedHypervisors:
-    """Return the observed state, in six requests; `Refused` if a newer collection has written the definition."""
+def read_state(cluster: Cluster, name: str, namespace: str, *, node_certificates: bool = False) -> ObservedHypervisors:
+    """Return the observed state, in six requests; `Refused` if a newer collection has written the definition.
+
+    With `node_certificates` also what lets the agents ask for certificates.
+    """
     desired = chassis_definition()["metadata"]["name"]
     managed = f"app.kubernetes.io/managed-by={MANAGER}"
     definition = next(
@@ -95,6 +101,10 @@ def read_state(cluster: Cluster, name: str, namespace: str) -> ObservedHyperviso
     found = list_objects(cluster, kinds, namespace, f"{managed},app.kubernetes.io/instance={name}")
     index = {key: one for key, one in found.items() if _component(one) in COMPONENTS}
     foreign = found.keys() - index.keys()
+    for kind in RIGHTS if node_certificates else ():
+        there = cluster.get(RBAC, kind, role_name(namespace))
+        if there is not None:
+            index[RBAC, kind, "", role_name(namespace)] = there
     if definition:
         index[CRD, "CustomResourceDefinition", "", desired] = definition
     index.update({(API_VERSION, KIND, "", node): resource for node, resource in chassis.items()})

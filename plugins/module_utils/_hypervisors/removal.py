@@ -17,6 +17,7 @@ from .._kubernetes.apply import ObjectChange
 from .._kubernetes.client import Cluster
 from .._kubernetes.pod_watch import await_no_pods
 from .._kubernetes.progress import Progress
+from .certificates import pair_of_chassis
 from .desired import DesiredHypervisors
 from .observed_state import ObservedHypervisors
 from .ownership import OwnershipEvidence, format_addresses
@@ -76,7 +77,7 @@ class ChassisRemoval:
             registry = self._read_registry()
             rows = self._our_rows(gone, registry)
         if rows and not check_mode:
-            delete_chassis(sorted(rows), self.desired.asked, self.desired.tls, Deadline(30))
+            self._delete_rows(sorted(rows))
             # A pod that Kubernetes does not know any more may still run, on a node that its API server has lost.
             time.sleep(_REAPPEARS_WITHIN)
             self.reappeared = rows & self._read_registry().chassis.keys()
@@ -87,6 +88,17 @@ class ChassisRemoval:
             )
         self.removed = sorted(rows - self.reappeared)
         self._keep_doubtful_rows(gone, registry)
+
+    def _delete_rows(self, names: list[str]) -> None:
+        """Delete the rows of these chassis. Where each has a certificate of its own, relays let nobody else delete them: a run has one signed for that."""
+        signer = self.desired.signer
+        if signer is None:
+            delete_chassis(names, self.desired.asked, self.desired.tls, Deadline(30))
+            return
+        for name in names:
+            with pair_of_chassis(signer, name) as pair:
+                tls = pair._replace(ca_certificate=self.desired.tls.ca_certificate)
+                delete_chassis([name], self.desired.asked, tls, Deadline(30))
 
     def _read_registry(self) -> Registry:
         return read_registry(self.desired.asked, self.desired.tls, Deadline(30))

@@ -8,6 +8,8 @@ One run: plan, acquire the Lease if anything differs, apply the difference, dele
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import typing as t
 
 from .._api.names import Object
@@ -15,7 +17,9 @@ from .._deadline import Deadline
 from .._errors import TimedOut, Unreachable
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
-from .._kubernetes.version import check_version
+from .._kubernetes.version import check_tokens, check_version
+from .._pki.chassis_requests import Decision
+from .certificates import SigningLoop, sign_pending
 from .desired import DesiredHypervisors
 from .lease import run_lease
 from .objects import HypervisorObjects
@@ -50,10 +54,13 @@ class Hypervisors:
     def run(self) -> None:
         if self._observed.definition is None:
             check_version(self.cluster)
+        if self.desired.has_node_certificates:
+            check_tokens(self.cluster)
         plan = self._plan(self._observed)
         try:
             plan = self._acquire_lease(plan, "bring the hypervisors to the declared state") or plan
             left = self._apply(plan)
+            self._sign(plan)
             if not self.check_mode and self.desired.wait:
                 plan = self._await_hypervisors(plan)
                 # What nodes have registered meanwhile may be the first difference; another run may have acted on it, or on more.
@@ -85,7 +92,14 @@ class Hypervisors:
             self.objects.apply_foundations(plan.observed)  # the Lease is in the namespace
         if not self.lease.acquire_or_renew(step):
             return None
-        return self._plan(read_state(self.cluster, self.desired.name, self.desired.namespace))
+        return self._plan(
+            read_state(
+                self.cluster,
+                self.desired.name,
+                self.desired.namespace,
+                node_certificates=self.desired.has_node_certificates,
+            )
+        )
 
     def _apply(self, plan: HypervisorPlan) -> t.Mapping[str, str]:
         """Apply the objects and return the removed nodes that have to stay recorded, with their system ids."""
@@ -137,7 +151,8 @@ class Hypervisors:
     def _await_hypervisors(self, plan: HypervisorPlan) -> HypervisorPlan:
         """Return the plan with what the Southbound database knows when all hypervisors work."""
         try:
-            await_pods(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis)
+            with self._signing(plan):
+                await_pods(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis)
         except TimedOut:
             self._write_statuses(
                 plan, awaited=False
@@ -147,6 +162,37 @@ class Hypervisors:
             return plan
         registry = await_registered(self.cluster, self.desired, plan.chassis, owner=plan.observed.owner)
         return plan._replace(registry=registry)
+
+    def _sign(self, plan: HypervisorPlan) -> list[Decision]:
+        """Sign what nodes with certificates of their own have asked for."""
+        if not self.desired.has_node_certificates:
+            return []
+        chassis = {one.node.name: one.system_id for one in plan.chassis}
+        found = sign_pending(
+            self.cluster,
+            self.desired.signer,
+            namespace=self.desired.namespace,
+            chassis=chassis,
+            check_mode=self.check_mode,
+        )
+        for one in found:
+            if one.verdict == "sign":
+                self.progress.steps.append(f"sign the certificate of chassis {one.chassis}")
+            else:
+                self.progress.warn(one.reason)
+        return found
+
+    @contextlib.contextmanager
+    def _signing(self, plan: HypervisorPlan) -> t.Iterator[None]:
+        """Sign as pods ask, while the run waits for them: the next node is updated when the last one is ready."""
+        if not self.desired.has_node_certificates:
+            yield
+            return
+        loop = SigningLoop(functools.partial(self._sign, plan))
+        with loop.running():
+            yield
+        if loop.error is not None:
+            self.progress.warn(f"Requests for certificates could not be signed: {loop.error}")
 
     def _warn_of_nodes(self, plan: HypervisorPlan) -> None:
         down = [one.node.name for one in plan.chassis if not one.node.ready]

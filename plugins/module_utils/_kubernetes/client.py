@@ -186,12 +186,14 @@ class Cluster:
         )
         return answer
 
-    def patch(self, api_version: str, kind: str, name: str, namespace: str | None, patch: Object) -> Object:
+    def patch(
+        self, api_version: str, kind: str, name: str, namespace: str | None, patch: Object, *, subresource: str = ""
+    ) -> Object:
         """Apply a JSON merge patch (RFC 7386; null removes a key) and return the object as it is then."""
         doing = f"patch {_title(kind, name, namespace)}"
         answer: Object = self.connection.send(
             "patch",
-            self._need(api_version, kind, doing).path(namespace, name),
+            self._need(api_version, kind, doing).path(namespace, name, subresource),
             doing,
             body=patch,
             content_type="application/merge-patch+json",

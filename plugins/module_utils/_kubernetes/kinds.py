@@ -79,6 +79,7 @@ KNOWN_KINDS: t.Mapping[tuple[str, str], Kind] = {
         StatefulSet="statefulsets",
     ),
     **_kinds("batch/v1", True, CronJob="cronjobs", Job="jobs"),
+    **_kinds("certificates.k8s.io/v1", False, CertificateSigningRequest="certificatesigningrequests"),
     **_kinds("coordination.k8s.io/v1", True, Lease="leases"),
     **_kinds("networking.k8s.io/v1", True, NetworkPolicy="networkpolicies"),
     **_kinds("ovn.c5c3.io/v1alpha1", False, OVNChassis="ovnchassis"),

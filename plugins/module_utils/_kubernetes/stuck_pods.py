@@ -22,24 +22,35 @@ Object = t.Mapping[str, t.Any]
 
 
 def has_started(pod: Object) -> bool:
-    """Return whether a container of the pod ever ran or may run now, or the pod is terminating."""
-    states = [container.get("state") or {} for container in containers(pod)]
+    """Return whether a container of the pod ever ran or may run now, or the pod is terminating.
+
+    Sidecars do not count: they run beside what the pod is for, and go on while that cannot start.
+    """
+    counted = _without_sidecars(pod)
+    states = [container.get("state") or {} for container in counted]
     started = any("running" in state or "terminated" in state for state in states)
-    return started or is_terminating(pod) or any(container.get("restartCount") for container in containers(pod))
+    return started or is_terminating(pod) or any(container.get("restartCount") for container in counted)
 
 
 def is_stuck(pod: Object) -> bool:
-    """Return whether no container ever ran in it, or one ends at once each time and its kubelet pauses before the next try."""
+    """Return whether no container but a sidecar ever ran in it, or none runs and one ends at once each time, and its kubelet pauses before the next try."""
     if not has_started(pod):
         return True
     pausing = [one for one in containers(pod) if _waits_for(one) == "CrashLoopBackOff"]
-    runs = any("running" in (one.get("state") or {}) for one in containers(pod))
+    runs = any("running" in (one.get("state") or {}) for one in _without_sidecars(pod))
     return not is_terminating(pod) and not runs and any(ends_at_once(one) for one in pausing)
 
 
 def backs_off(pod: Object) -> bool:
     """Return whether its kubelet pauses, for up to five minutes, before it pulls an image again. For a new pod it pulls at once."""
     return any(_waits_for(container) == "ImagePullBackOff" for container in containers(pod))
+
+
+def _without_sidecars(pod: Object) -> list[Object]:
+    """Return the statuses of its containers but for those of `initContainers` that go on, as a relay does."""
+    initial = (pod.get("spec") or {}).get("initContainers") or ()
+    sidecars = {one["name"] for one in initial if one.get("restartPolicy") == "Always"}
+    return [one for one in containers(pod) if one["name"] not in sidecars]
 
 
 def _waits_for(container: Object) -> str:

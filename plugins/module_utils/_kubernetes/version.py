@@ -18,6 +18,7 @@ if t.TYPE_CHECKING:
 
 # `quantity()` in the rules of the OVNCluster: an older API server refuses the definition.
 OLDEST = (1, 29)
+_TOKENS_NAME_NODES = (1, 30)  # KEP-4193: what a request says of the node of its token
 _NUMBERS = re.compile(r"v?(\d+)\.(\d+)")
 
 
@@ -34,10 +35,24 @@ def read_version(cluster: Cluster) -> str:
 
 def version_problem(version: str) -> str:
     """Return why this version cannot be used; empty if it can, or if it does not say what it is."""
-    numbers = _NUMBERS.match(version)
-    if numbers is None or (int(numbers[1]), int(numbers[2])) >= OLDEST:
+    if not _is_older(version, OLDEST):
         return ""
     return f"It is Kubernetes {version}; the oldest version that understands the definitions is {oldest_version()}."
+
+
+def _is_older(version: str, oldest: tuple[int, int]) -> bool:
+    numbers = _NUMBERS.match(version)
+    return numbers is not None and (int(numbers[1]), int(numbers[2])) < oldest
+
+
+def check_tokens(cluster: Cluster) -> None:
+    """Raise `Refused` if the API server does not know from which node a token is: then nobody could sign for the right one."""
+    version = read_version(cluster)
+    if _is_older(version, _TOKENS_NAME_NODES):
+        raise Refused(
+            f"API server {cluster.server} is Kubernetes {version}, which does not know from which node a request comes. With tls.nodeCertificates own it "
+            "has to be 1.30 or newer: upgrade it, or let nodes share a certificate. Nothing was changed."
+        )
 
 
 def oldest_version() -> str:

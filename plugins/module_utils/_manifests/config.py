@@ -35,7 +35,7 @@ def config(context: ManifestContext) -> Object:
     """Return `ovn-config`, with the names that components of other OVN set-ups read.
 
     Endpoints are those inside of this Kubernetes cluster, as nothing else is known before the Services are there. The run replaces them at its
-    end: by the outside ones of a database whose members are exposed.
+    end: by the outside ones of a database whose members are exposed. Those without a role are for pods here, and stay.
     """
     return context.manifest(
         "v1",
@@ -45,18 +45,28 @@ def config(context: ManifestContext) -> Object:
             context.spec,
             northbound=context.endpoints("northbound", "client"),
             southbound=context.endpoints("southbound", "client"),
+            southbound_unrestricted=context.endpoints("southbound", "unrestricted"),
             api_server=f"https://kubernetes.default.svc.{context.cluster_domain}",
         ),
     )
 
 
 def config_data(
-    spec: ClusterSpec, *, northbound: t.Iterable[str], southbound: t.Iterable[str], api_server: str
+    spec: ClusterSpec,
+    *,
+    northbound: t.Iterable[str],
+    southbound: t.Iterable[str],
+    southbound_unrestricted: t.Iterable[str] = (),
+    api_server: str,
 ) -> dict[str, str]:
-    """Return the content of `ovn-config`. Each key becomes an environment variable of the daemons that read it; what is not given is left out."""
+    """Return the content of `ovn-config`. Each key becomes an environment variable of the daemons that read it; what is not given is left out.
+
+    Chassis connect to `southbound`, clients like Neutron to `southbound_unrestricted`.
+    """
     values = {
         "OvnNorth": ",".join(northbound),
         "OvnSouth": ",".join(southbound),
+        "OvnSouthUnrestricted": ",".join(southbound_unrestricted),
         "k8s_apiserver": api_server,
         "net_cidr": spec.network.net_cidr,
         "svc_cidr": spec.network.svc_cidr,

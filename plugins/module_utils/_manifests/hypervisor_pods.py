@@ -14,7 +14,8 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
-from .pods import TLS, TLS_FILES, TLS_VOLUME, scheduling, tls_volume, tolerations
+from . import node_certificates
+from .pods import TLS, TLS_FILES, TLS_VOLUME, api_access, scheduling, tls_volume, tolerations
 
 if t.TYPE_CHECKING:
     from .._api.hypervisor_spec import DaemonSetPods
@@ -82,10 +83,40 @@ def ovs_pod(spec: ClusterSpec) -> Object:
     )
 
 
+class _PodTls(t.NamedTuple):
+    """What the pod of ovn-controller has for TLS: `own` are environment and mounts of its agent besides, for the certificate of the node."""
+
+    environment: dict[str, str]
+    volumes: t.Sequence[Object]
+    mounts: t.Sequence[Object]
+    own_environment: dict[str, str]
+    own_mounts: t.Sequence[Object]
+
+
+def _pod_tls(spec: ClusterSpec, secret: str | None) -> _PodTls:
+    if not secret:
+        return _PodTls({}, [], [], {}, [])
+    mount = _mount(TLS_VOLUME, TLS, read_only=True)
+    if not spec.has_node_certificates:
+        return _PodTls(TLS_FILES.as_environment(), [tls_volume(spec.tls, secret, mode=0o400)], [mount], {}, [])
+    (certificate, place), (access, token) = node_certificates.certificate_volume(), api_access()
+    return _PodTls(
+        node_certificates.FILES.as_environment(),
+        [node_certificates.authorities_volume(spec.tls, secret), certificate, access],
+        [mount, {**place, "readOnly": True}],
+        {node_certificates.FOLDER_VARIABLE: node_certificates.FOLDER},
+        [mount, place, token],  # the token names the node of its pod
+    )
+
+
 def controller_pod(spec: ClusterSpec, tls_secret: str | None) -> Object:
-    tls = TLS_FILES.as_environment() if tls_secret else {}
-    host = spec.ovs.mode == "host"
-    environment = {"OVS_RUNDIR": _OVS_RUN, "OVN_RUNDIR": _OVN_RUN, **({"OVS_MODE": "host"} if host else {}), **tls}
+    tls, host = _pod_tls(spec, tls_secret), spec.ovs.mode == "host"
+    environment = {
+        "OVS_RUNDIR": _OVS_RUN,
+        "OVN_RUNDIR": _OVN_RUN,
+        **({"OVS_MODE": "host"} if host else {}),
+        **tls.environment,
+    }
     mounts = [_mount("sockets", _OVS_RUN), _mount("run", _OVN_RUN), _mount("scripts", "/scripts", read_only=True)]
     volumes: list[Object] = [
         {"name": "sockets", "hostPath": {"path": HOST_SOCKETS, "type": "Directory"}}
@@ -94,18 +125,23 @@ def controller_pod(spec: ClusterSpec, tls_secret: str | None) -> Object:
         {"name": "run", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
         _config_map("scripts", SCRIPTS, [LAUNCHER, ARCHIVE]),
         _config_map("settings", SETTINGS),
+        *tls.volumes,
     ]
-    if tls_secret:
-        mounts.append(_mount(TLS_VOLUME, TLS, read_only=True))
-        volumes.append(tls_volume(spec.tls, tls_secret, mode=0o400))
     controller = _daemon(
-        "ovn-controller", "controller", spec.ovn_image, environment, mounts, spec.controller.resources.as_dict()
+        "ovn-controller",
+        "controller",
+        spec.ovn_image,
+        environment,
+        [*mounts, *tls.mounts],
+        spec.controller.resources.as_dict(),
     )
+    settings = _mount("settings", "/settings", read_only=True)
+    of_agent = [*mounts, *(tls.own_mounts or tls.mounts), settings]
     return _pod(
         spec,
         spec.controller,
         volumes,
-        [controller, _agent(spec, environment, [*mounts, _mount("settings", "/settings", read_only=True)])],
+        [controller, _agent(spec, {**environment, **tls.own_environment}, of_agent)],
     )
 
 

@@ -15,6 +15,7 @@ from .._api.names import CONFIG_NAME, Component, Object, metadata, selector
 from .._launchers.chassis import SCRIPT
 from .config import config_data
 from .hypervisor_pods import ARCHIVE, LAUNCHER, SCRIPTS, SETTINGS, controller_pod, ovs_pod
+from .node_certificates import request_rights
 
 if t.TYPE_CHECKING:
     from .._api.hypervisor_spec import DaemonSetPods
@@ -47,7 +48,9 @@ def hypervisor_manifests(
     ]
     if spec.ovs.mode == "managed":
         daemon_sets.insert(0, _daemon_set(OVS, namespace, name, "ovs", spec.ovs, ovs_pod(spec)))
+    own = tls_secret is not None and spec.has_node_certificates
     return [
+        *(request_rights(CONTROLLER, namespace, name, "controller") if own else []),
         # Before the pods, which are refused without theirs.
         _account(OVS, namespace, name, "ovs"),
         _account(CONTROLLER, namespace, name, "controller"),
@@ -78,7 +81,7 @@ def _config_map(
 
 
 def _account(account: str, namespace: str, name: str, component: Component) -> Object:
-    """Return an account without any right: what admits these privileged pods (an SCC, a policy) is bound to it, and to no pod of anybody else."""
+    """Return an account. What admits these privileged pods (an SCC, a policy) is bound to it, and to no pod of anybody else."""
     return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",

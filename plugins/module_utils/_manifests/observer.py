@@ -11,12 +11,13 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object, issued_certificates_name, labels, observer_name, scripts_name, selector
-from .._api.observer_settings import ISSUED_VARIABLE
+from .._api.observer_settings import ISSUED_VARIABLE, RELAYS_VARIABLE
 from .._api.pod_fields import Resources
 from .._pki.issued import FILE_NAME
 from .._tls_options import CLIENT_CA_VARIABLE
 from . import pods
 from .context import ManifestContext
+from .relay import has_relay
 
 _ISSUED = "/issued"
 
@@ -91,6 +92,7 @@ def _observer(context: ManifestContext, mounts: list[Object]) -> Object:
         "OVN_NAMESPACE": context.namespace,
         "OVN_NORTHBOUND": ",".join(context.endpoints("northbound", "unrestricted")),
         "OVN_SOUTHBOUND": ",".join(context.endpoints("southbound", "unrestricted")),
+        **({RELAYS_VARIABLE: ",".join(context.endpoints("southbound", "client"))} if has_relay(context) else {}),
         "OVN_HEARTBEAT_SECONDS": str(context.spec.heartbeat_interval),
         **({"OVN_METRICS_PORT": str(port)} if port else {}),
         **pods.tls_files(context.spec.tls.enabled).as_environment(),

@@ -42,9 +42,11 @@ def flows(context: ManifestContext) -> list[Flow]:
     for database in DATABASES:
         ports = PORTS[database]
         # Both directions: one is enough for Raft, so a rule for half of it would be noticed only when the leader changes.
-        # The port of clients: relays have theirs from there, and before a member creates a cluster, it asks all others whether there is one.
-        table.append(Flow(database, database, (ports.unrestricted, ports.raft)))
-        table += [Flow(component, database, (ports.unrestricted,)) for component in ("northd", "observer")]
+        # Ports of clients: relays have theirs from there, and before a member creates a cluster, it asks all others whether there is one. northd and the
+        # observer of an earlier version use the port of chassis until they have moved, and the observer looks at the certificates that relays have.
+        clients = tuple(sorted(set(ports.for_clients.values())))
+        table.append(Flow(database, database, (*clients, ports.raft)))
+        table += [Flow(component, database, clients) for component in ("northd", "observer")]
         # Chassis and many clients of the Northbound database have the network of their node, which no selector of pods finds, and traffic
         # through a port of a node looks as if it came from there. Certificates decide which clients may connect, and networks if any are named.
         networks = context.spec.database(database).service.allowed_cidrs

@@ -43,10 +43,13 @@ def _member(context: ManifestContext, database: Database, index: int) -> Object:
     ports = [_port(*one) for one in PORTS[database].for_clients.items()]
     if service.exposed and not context.spec.exposes_unrestricted:
         ports = ports[:1]
-    if index < len(service.node_ports):
-        ports[0]["nodePort"] = service.node_ports[index]
+    connection = context.spec.neutron_integration.sb_connection
+    numbers = [service.node_ports, connection.node_ports if database == "southbound" else ()]
+    for port, declared in zip(ports, numbers):
+        if index < len(declared):
+            port["nodePort"] = declared[index]
     outside: Object = {"externalTrafficPolicy": service.external_traffic_policy} if service.exposed else {}
-    more = context.spec.neutron_integration.sb_connection.allowed_cidrs if database == "southbound" else ()
+    more = connection.allowed_cidrs if database == "southbound" else ()
     networks = [*service.allowed_cidrs, *more]  # of both ports: policies tell them apart
     if service.type == "LoadBalancer" and service.allowed_cidrs:
         outside["loadBalancerSourceRanges"] = list(dict.fromkeys(networks))

@@ -272,6 +272,14 @@ def request_problems(
     return problems
 
 
+def key_problem(pem: str) -> str:
+    """Return what is wrong with the key of a readable request, empty if it is one like those of `new_private_key`."""
+    key = x509.load_pem_x509_csr(pem.encode()).public_key()
+    if isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, ec.SECP256R1):
+        return ""
+    return "its key is not of the curve P-256"
+
+
 def _general_name(value: str) -> x509.GeneralName:
     kind, _colon, name = value.partition(":")
     return x509.IPAddress(ipaddress.ip_address(name)) if kind == "IP" else x509.DNSName(name)

@@ -35,6 +35,7 @@ class Content(t.NamedTuple):
 _FILES = ("basename", "cat", "dd", "mkdir", "mkfifo", "mv", "rm", "stat", "sync")
 _TEXT = ("date", "grep", "head", "sed", "sha1sum", "sha256sum", "sleep", "sort", "tail", "timeout", "tr", "wc")
 _SHELL = ("sh", *_FILES, *_TEXT)
+_NO_CERTIFICATES = "nodes can only share a certificate (`tls.nodeCertificates` shared)"
 _OVSDB = ("ovsdb-server", "ovsdb-tool", "ovs-appctl")
 
 CONTRACT = (
@@ -57,6 +58,7 @@ CONTRACT = (
         without="the phases switch and finish of ovn_pki do not see whether a pod has the new certificate",
     ),
     Content("hypervisors", "ovn", "agent", ("sh", "cat", "python3")),
+    Content("hypervisors", "ovn", "agent", ("openssl",), without=_NO_CERTIFICATES),
     Content(
         *("hypervisors", "ovs", "ovsdb-server", ("sh", "cp", "mv", "rm", "sleep", "ovs-vsctl", *_OVSDB)),
         ("/usr/share/openvswitch/vswitch.ovsschema",),
@@ -121,7 +123,10 @@ def judge_image(kind: Kind, spec: ClusterSpec, image: str, missing: t.Collection
     """Judge what the container of a pod has printed for `command_for`."""
     lacking: dict[str, list[str]] = {}
     for one in contents_of(kind, image):
-        is_spared = one.optional and not (spec.ovs.underlay and "ip" in one.programs)
+        needed = (spec.ovs.underlay and "ip" in one.programs) or (
+            spec.has_node_certificates and "openssl" in one.programs
+        )
+        is_spared = one.optional and not needed
         for name in (*one.programs, *one.files):
             if name in missing and not is_spared:
                 lacking.setdefault(name, []).append(one.container)

@@ -13,6 +13,8 @@ import typing as t
 
 from .._api.crds import custom_resource_definitions
 from .._api.names import GROUP, Object
+from .._manifests.node_certificates import role_name
+from .._tls_options import CHASSIS_SIGNER
 from .findings import Kind
 
 Purpose = t.Literal["view", "ping"]
@@ -129,6 +131,24 @@ _HYPERVISORS = (
 
 RIGHTS: dict[Kind, tuple[Right, ...]] = {"cluster": _CLUSTER + _BOTH, "hypervisors": _HYPERVISORS + _BOTH}
 
+
+def node_certificate_rights(namespace: str) -> tuple[Right, ...]:
+    """Return what a run needs besides in a hypervisor cluster whose nodes have certificates of their own.
+
+    It signs for one signer alone. The role of the agents is its own, and grants nothing that the user does not have.
+    """
+    requests, group = "certificatesigningrequests", "certificates.k8s.io"
+    names = (role_name(namespace),)
+    return (
+        Right(group, requests, ("get", "list", "create"), cluster_wide=True),
+        Right(group, f"{requests}/approval", ("patch",), cluster_wide=True),
+        Right(group, f"{requests}/status", ("patch",), cluster_wide=True),
+        Right(group, "signers", ("approve", "sign"), names=(CHASSIS_SIGNER,), cluster_wide=True),
+        Right(_RBAC, "clusterroles", ("get", "create", "patch", "delete"), names=names, cluster_wide=True),
+        Right(_RBAC, "clusterrolebindings", ("get", "create", "patch", "delete"), names=names, cluster_wide=True),
+    )
+
+
 _VIEW_CLUSTER = (
     Right(GROUP, "ovnclusters", ("get",), names=("ovn",)),
     Right("", "configmaps", ("get",), names=("ovn-northbound-record", "ovn-southbound-record")),
@@ -215,6 +235,11 @@ def _roles(rights: t.Sequence[Right], name: str, namespace: str) -> list[Object]
     within = [right for right in rights if not right.cluster_wide]
     cluster_roles = [_role("ClusterRole", {"name": name}, everywhere)] if everywhere else []
     return [*cluster_roles, _role("Role", {"name": name, "namespace": namespace}, within)]
+
+
+def node_certificate_role(name: str, namespace: str) -> Object:
+    """Return the ClusterRole of a run that signs for nodes."""
+    return _role("ClusterRole", {"name": name}, node_certificate_rights(namespace))
 
 
 def preparation_role(kind: Kind, name: str) -> Object:

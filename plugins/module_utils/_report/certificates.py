@@ -134,5 +134,5 @@ def _report_shared(installation: Installation, section: ReportFindings) -> None:
         section.warning(
             "chassis_certificate_shared",
             f"The nodes of {', '.join(installation.sharing_clusters)} share one certificate, so whoever owns one of them can write {opened}. "
-            "Keep its Secret to administrators, and its ports from others.",
+            "Set ovn_node_certificates to own, or keep their Secrets to administrators.",
         )

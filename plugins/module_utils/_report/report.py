@@ -112,6 +112,9 @@ def _listed(label: str, findings: list[str]) -> list[str]:
     return [*lines, f"{label}: {more} more, see ovn_verify_report"] if more else lines
 
 
+_NOT_EXPOSED = "ovn_sb_connection is empty: outside, port 16642 is for networks in neutronIntegration.sbConnection.allowedCidrs, and none is named"
+
+
 def report_neutron(installation: Installation, lines: list[str]) -> dict[str, str]:
     """Return the options of Neutron's ml2_conf.ini for this installation, by their names."""
     northbound, southbound = ",".join(installation.northbound_endpoints), ",".join(installation.southbound_endpoints)
@@ -119,4 +122,6 @@ def report_neutron(installation: Installation, lines: list[str]) -> dict[str, st
         lines.append(format_line("Neutron", "", f"ovn_nb_connection = {northbound}"))
     if southbound:
         lines.append(format_line("", "", f"ovn_sb_connection = {southbound}"))
+    elif northbound and any(host.members is not None for host in installation.central.values()):
+        lines.append(format_line("", "", _NOT_EXPOSED))
     return {"ovn_nb_connection": northbound, "ovn_sb_connection": southbound}

@@ -266,8 +266,13 @@ def cluster_spec(
     return merged
 
 
-def cluster_problem(options: CentralClusterOptions, host: str) -> str:
-    """Return why the options do not fit a control plane in Kubernetes, empty if they do."""
+def cluster_problem(options: CentralClusterOptions, host: str, *, shared_certificates: bool = False) -> str:
+    """Return why the options do not fit a control plane in Kubernetes, empty if they do. `shared_certificates`: as in `cluster_spec`."""
+    if shared_certificates and (options.spec.get("relay") or {}).get("rbac") and options.tls:
+        return (
+            f"relay.rbac is true in the specification of {host}, and nodes of a hypervisor cluster in ovn_hypervisors share a certificate, so they could "
+            "register no chassis. Set ovn_node_certificates to own, or leave relay.rbac out."
+        )
     if len(options.members) != 1:
         return (
             "With ovn_backend kubernetes the group ovn_central has exactly one host, the cluster of the control plane."

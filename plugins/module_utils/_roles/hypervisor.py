@@ -67,6 +67,7 @@ class HypervisorClusterOptions:
     openvswitch_image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     openvswitch: str = "managed"
     datapath_type: str = ""
+    node_certificates: str = "shared"
     bridge_mappings: list[dict[str, t.Any]] | None = None
 
 
@@ -91,6 +92,7 @@ class ControlPlaneOptions:
 
     backend: str
     tls: bool = True
+    node_certificates: str = "shared"
     central_host: str = ""  # the host that stands for the control plane, empty if there is none
     central_hosts: list[str] = dataclasses.field(default_factory=list)
     kubeconfig: t.Any = ""  # a path, or the content as a mapping
@@ -158,7 +160,8 @@ def _machine_state(options: HypervisorMachineOptions) -> dict[str, t.Any]:
 
 def _cluster_state(options: HypervisorClusterOptions) -> dict[str, t.Any]:
     """The specification of the control plane's OVNCluster counts more than the other options."""
-    spec: dict[str, t.Any] = {"tls": {"enabled": options.tls}}
+    own = {"nodeCertificates": "own"} if options.node_certificates == "own" else {}
+    spec: dict[str, t.Any] = {"tls": {"enabled": options.tls, **own}}
     if options.image:
         spec["ovnImage"] = options.image
     if options.openvswitch_image:
@@ -174,8 +177,14 @@ def _cluster_state(options: HypervisorClusterOptions) -> dict[str, t.Any]:
             {"physicalNetwork" if key == "physical_network" else key: value for key, value in mapping.items()}
             for mapping in options.bridge_mappings
         ]
-    secret = ((options.spec.get("tls") or {}).get("certSecretRef") or {}).get("name")
-    return {"spec": dict_merge(spec, options.spec), "tls_secret": secret or options.tls_secret}
+    merged = dict_merge(spec, options.spec)
+    tls = merged.get("tls") or {}
+    secret = (tls.get("certSecretRef") or {}).get("name")
+    return {
+        "spec": merged,
+        "tls_secret": secret or options.tls_secret,
+        "signs_for_nodes": bool(options.tls and tls.get("nodeCertificates") == "own"),
+    }
 
 
 def _ineffective_options(options: IneffectiveOptions) -> list[str]:
@@ -228,8 +237,8 @@ def find_control_plane(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]
 
 
 def _inventory_endpoints(hostvars: Hostvars, options: ControlPlaneOptions, *, rbac: bool) -> dict[Database, list[str]]:
-    # RBAC knows a chassis by the name in its certificate. The nodes of a cluster share one, so they use the listener without a role.
-    shared = options.backend == "kubernetes" and rbac
+    # RBAC knows a chassis by the name in its certificate. Where the nodes of a cluster share one, they use the listener without a role.
+    shared = options.backend == "kubernetes" and rbac and options.node_certificates != "own"
     hosts, tls = options.central_hosts, options.tls
     return {
         "northbound": endpoints_of(hosts, hostvars, "northbound", tls=tls),
@@ -242,6 +251,12 @@ def _connection_problem(options: ControlPlaneOptions, answer: Variables, central
     endpoints, name = answer.get("endpoints") or {}, options.central_host
     if not answer.get("exists"):
         return f"{name} has no control plane yet. Run c5c3.ovn.central first."
+    relay = ((answer.get("cluster") or {}).get("spec") or {}).get("relay") or {}
+    if relay.get("rbac") and options.backend == "kubernetes" and options.tls and options.node_certificates != "own":
+        return (
+            f"The relays of {name} know chassis by the names in their certificates, and the nodes of {host} share one, so they could not register. Set "
+            f"ovn_node_certificates to own for {host}, or run c5c3.ovn.central first, which takes the role from all chassis. Nothing was changed."
+        )
     if not endpoints.get("southbound"):
         return f"The Southbound members of {name} have no address yet. Run c5c3.ovn.central, or look at their Services."
     if _is_same_cluster(options, central) or endpoints["southbound"] != endpoints.get("southbound_inside"):

@@ -13,7 +13,7 @@ import typing as t
 
 from .._api.names import CLIENT_CA_KEY, CLIENT_SERVICES, POD_SECURITY
 from .._databases import DATABASES, Database
-from .._inventory import address_of
+from .._inventory import address_of, system_id_of
 from .variables import (
     Backend,
     Groups,
@@ -33,6 +33,9 @@ _CONNECTIONS: dict[Database, str] = {
     "northbound": "nbConnection",
     "southbound": "sbConnection",
 }  # in neutronIntegration
+
+# Where the certificate of a chassis is if the options of the role ovn_hypervisor do not say it
+CHASSIS_FILES = {"private_key": "chassis-key.pem", "certificate": "chassis-cert.pem", "ca_certificate": "ca.pem"}
 
 # Options with the name of the Secret
 _SECRET_OPTIONS = {"ovn_pki": "ovn_pki_kubernetes_secret", "ovn_verify": "ovn_verify_tls_secret"}
@@ -191,19 +194,10 @@ def chassis_service(hostvars: Hostvars, groups: Groups) -> dict[str, t.Any]:
         return {"chassis_ca": None, "central_backend": None}
     return {
         "chassis_ca": all(
-            makes_client_bundle(one) if backend_of(one) == "kubernetes" else _has_relay(one) for one in central
+            makes_client_bundle(one) if backend_of(one) == "kubernetes" else _has_role(one) for one in central
         ),
         "central_backend": backend_of(central[0]),
     }
-
-
-def chassis_have_role(hostvars: Hostvars, groups: Groups) -> bool | None:
-    """Return whether the relays know chassis by the names in their certificates, and give them a role; None without a control plane in the inventory."""
-    central = [hostvars[host] for host in members_of(groups, "ovn_central")]
-    if not central:
-        return None
-    in_kubernetes = any(backend_of(one) == "kubernetes" for one in central)
-    return all(map(_has_relay, central)) and not (in_kubernetes and share_certificates(hostvars, groups))
 
 
 def makes_client_bundle(central: Variables) -> bool:
@@ -215,17 +209,68 @@ def makes_client_bundle(central: Variables) -> bool:
     )
 
 
+def chassis_have_role(hostvars: Hostvars, groups: Groups) -> bool:
+    """Return whether relays know chassis by the names in their certificates, and give them a role. It looks at all hosts, so ask once in a run."""
+    central = [hostvars[host] for host in members_of(groups, "ovn_central")]
+    in_pods = any(backend_of(one) == "kubernetes" for one in central)
+    return bool(central) and all(map(_has_role, central)) and not (in_pods and share_certificates(hostvars, groups))
+
+
 def share_certificates(hostvars: Hostvars, groups: Groups) -> bool:
-    """Return whether there are chassis whose certificate does not have their name: the nodes of a hypervisor cluster share one."""
+    """Return whether there are chassis whose certificate does not have their name: nodes of a hypervisor cluster that share one."""
+    return any(shares_certificate(hostvars[host]) for host in _present_clusters(hostvars, groups))
+
+
+def shares_certificate(cluster: Variables) -> bool:
+    """Return whether the nodes of a hypervisor cluster share a certificate."""
+    declared = _field(_specification(cluster, "chassis"), "tls", "enabled")
+    tls = is_true(cluster, "ovn_hypervisor_tls", "ovn_tls", default=True) if declared == "" else bool(declared)
+    return tls and is_present(cluster) and not has_node_certificates(cluster)
+
+
+def is_present(hypervisor: Variables) -> bool:
+    """Return whether the chassis of this host are not to be removed."""
+    return str(first_value(hypervisor, "ovn_hypervisor_state", default="present")) == "present"
+
+
+def _present_clusters(hostvars: Hostvars, groups: Groups) -> list[str]:
+    """Return the hypervisor clusters that are not to be removed."""
     clusters = hosts_by_backend(members_of(groups, "ovn_hypervisors"), hostvars)["kubernetes"]
-    return any(first_value(hostvars[host], "ovn_hypervisor_state", default="present") != "absent" for host in clusters)
+    return [host for host in clusters if is_present(hostvars[host])]
 
 
-def _has_relay(central: Variables) -> bool:
-    """RBAC knows a chassis by the name in its certificate, so there is no role without TLS."""
-    return is_true(central, "ovn_central_tls", "ovn_tls", default=True) and is_true(
-        central, "ovn_central_southbound_rbac", "ovn_southbound_rbac", default=True
-    )
+def has_node_certificates(variables: Variables) -> bool:
+    """Return whether the nodes of a hypervisor cluster have certificates of their own; its specification counts more than the option."""
+    declared = _field(_specification(variables, "chassis"), "tls", "nodeCertificates")
+    option = first_value(variables, "ovn_hypervisor_node_certificates", "ovn_node_certificates", default="shared")
+    return (declared or option) == "own"
+
+
+def clusters_with_node_certificates(hostvars: Hostvars, groups: Groups) -> list[str]:
+    """Return the hypervisor clusters whose nodes have certificates of their own."""
+    return [host for host in _present_clusters(hostvars, groups) if has_node_certificates(hostvars[host])]
+
+
+def machine_certificates(hostvars: Hostvars, groups: Groups) -> list[dict[str, str]]:
+    """Return the files with the certificate of each machine that is a chassis, and the name that it has to have."""
+    machines = hosts_by_backend(members_of(groups, "ovn_hypervisors"), hostvars)["host"]
+    return [_machine_certificate(host, hostvars[host]) for host in machines if is_present(hostvars[host])]
+
+
+def _machine_certificate(host: str, variables: Variables) -> dict[str, str]:
+    files = {
+        option: str(first_value(variables, f"ovn_hypervisor_{option}", default=f"/etc/ovn/tls/{name}"))
+        for option, name in CHASSIS_FILES.items()
+    }
+    return {"host": host, "system_id": system_id_of(host, variables), **files}
+
+
+def _has_role(central: Variables) -> bool:
+    """RBAC knows a chassis by the name in its certificate, so there is no role without TLS. The specification of a cluster counts more than the option."""
+    in_pods = backend_of(central) == "kubernetes"
+    declared = _field(_specification(central, "central"), "relay", "rbac") if in_pods else ""
+    role = is_true(central, "ovn_central_southbound_rbac", "ovn_southbound_rbac", default=True)
+    return is_true(central, "ovn_central_tls", "ovn_tls", default=True) and (role if declared == "" else bool(declared))
 
 
 def _usage(options: CertificateOptions) -> list[str]:
@@ -308,11 +353,7 @@ def neighbors(variables: Variables, hostvars: Hostvars, groups: Groups, host: st
         "central_twin": twins[0] if twins else "",
         "given": is_true(variables, "ovn_pki_kubernetes_secret_given", default=secret.given or bool(twins)),
         "rivals": [
-            other
-            for other in same_namespace
-            if other in hypervisors
-            and other != host
-            and first_value(hostvars[other], "ovn_hypervisor_state", default="present") != "absent"
+            other for other in same_namespace if other in hypervisors and other != host and is_present(hostvars[other])
         ],
         "namespace_labels": {POD_SECURITY: pod_security_of(certificate, hostvars, groups, host)},
     }

@@ -53,6 +53,27 @@ def test_only_a_secret_of_ours_has_a_bundle_of_clients(
     assert spec["tls"].get("southboundClientCaKey") == key
 
 
+MACHINES = {
+    "h1": {},
+    "h2": {"ovn_system_id": "chassis2", "ovn_hypervisor_certificate": "/c.pem"},
+    "h3": {"ovn_hypervisor_state": "absent"},
+}
+
+
+def test_certificates_to_look_at_before_chassis_get_a_role() -> None:
+    hostvars = {**HOSTVARS, **MACHINES}
+    groups = {"ovn_central": ["k1"], "ovn_hypervisors": list(MACHINES)}
+    found = central_cluster({"members": ["k1"]}, "k1", hostvars, groups)["chassis_certificates"]
+    assert [(one["host"], one["system_id"], one["certificate"]) for one in found] == [
+        ("h1", "h1", "/etc/ovn/tls/chassis-cert.pem"),
+        ("h2", "chassis2", "/c.pem"),
+    ]
+    shared = {**groups, "ovn_hypervisors": [*MACHINES, "k2"]}
+    assert central_cluster({"members": ["k1"]}, "k1", hostvars, shared)["chassis_certificates"] == []
+    without = {"members": ["k1"], "southbound_rbac": False}
+    assert central_cluster(without, "k1", hostvars, groups)["chassis_certificates"] == []
+
+
 def test_what_is_wrong_fails_the_task() -> None:
     with pytest.raises(AnsibleFilterError, match='ovn_central_replicas is "three"'):
         central_cluster({"members": ["k1"], "replicas": "three"}, "k1", HOSTVARS, GROUPS)

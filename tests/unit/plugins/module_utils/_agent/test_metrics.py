@@ -55,6 +55,7 @@ def rendered(status: t.Mapping[str, t.Any] | None = None, **changes: t.Any) -> d
             ],
         ),
         "conflicts": ["one", "two"],
+        "relays": {"ssl:a:6642": "", "ssl:b:6642": "no answer"},
         "heartbeats": {"hypervisor1": 1795604688.246},
         "late": ("hypervisor2",),
         "now": 1795604700.5,
@@ -82,12 +83,13 @@ def test_all_that_is_known() -> None:
             ("chassis", "CN=other", "1F"): 1827139497,
         },
         "chassis_conflicts": {(): 2},
+        "relay_serves": {("ssl:a:6642",): 1, ("ssl:b:6642",): 0},
         "observed_timestamp_seconds": {(): 1795604700.5},
     }
 
 
 def test_what_is_not_known_is_absent_and_zero_is_not() -> None:
-    nothing = rendered({}, certificates=ObservedCertificates({}), conflicts=None, heartbeats={}, late=None)
+    nothing = rendered({}, certificates=ObservedCertificates({}), conflicts=None, relays=None, heartbeats={}, late=None)
     assert nothing == {"observed_timestamp_seconds": {(): 1795604700.5}}
     none_left = rendered({"chassisCount": 0, "activeControllers": None}, conflicts=[])
     assert none_left["chassis_registered"] == {(): 0}

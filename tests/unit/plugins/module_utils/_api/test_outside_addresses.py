@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.outside_addresses import follow, host_of_pod
 
 MEMBERS = ["ovn-northbound-0", "ovn-northbound-1", "ovn-northbound-2"]
+INSIDE = ",".join(f"ssl:ovn-southbound-{index}.ovn-southbound.net.svc.cluster.local:16642" for index in range(3))
 BEFORE = "ssl:192.0.2.1:31641,ssl:192.0.2.2:30642,ssl:192.0.2.3:32101"
 
 
@@ -32,6 +33,7 @@ def pod(*hosts: str) -> dict[str, t.Any]:
             {MEMBERS[1]: pod("192.0.2.4", "2001:db8::4")},
             BEFORE.replace("192.0.2.2", "[2001:db8::4]"),
         ),
+        (INSIDE, {MEMBERS[1]: pod("192.0.2.4", "2001:db8::4")}, INSIDE),
     ],
     ids=[
         "it is where it was",
@@ -43,6 +45,7 @@ def pod(*hosts: str) -> dict[str, t.Any]:
         "not all members have an address yet",
         "nothing is told yet",
         "IPv6",
+        "names inside of the cluster, whose port is none of a node",
     ],
 )
 def test_an_address_stays_until_its_member_moves(endpoints: str, pods: dict[str, t.Any], expected: str) -> None:

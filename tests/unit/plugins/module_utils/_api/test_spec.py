@@ -19,6 +19,13 @@ def northbound(**fields: t.Any) -> dict[str, t.Any]:
     return {"northbound": fields}
 
 
+OUTSIDE = {"service": {"type": "NodePort", "externalTrafficPolicy": "Local"}}
+
+
+def neutron_outside(**connection: t.Any) -> dict[str, t.Any]:
+    return {"neutronIntegration": {"sbConnection": {"allowedCidrs": ["192.0.2.0/24"], **connection}}}
+
+
 def node_ports(*ports: int, **fields: t.Any) -> dict[str, t.Any]:
     return {"service": {"type": "NodePort", "nodePorts": list(ports)}, **fields}
 
@@ -85,6 +92,31 @@ REFUSED = [
         "a port in both databases",
         {"northbound": node_ports(30001, replicas=1), "southbound": node_ports(30001, replicas=1)},
         r"node port 30001 is named 2 times",
+    ),
+    (
+        "a load balancer with networks for Neutron alone",
+        {"southbound": {"service": {"type": "LoadBalancer", "externalTrafficPolicy": "Local"}}, **neutron_outside()},
+        r"sbConnection\.allowedCidrs is set: a load balancer .*Set spec\.southbound\.service\.allowedCidrs as well",
+    ),
+    (
+        "ports for Neutron without exposing",
+        neutron_outside(nodePorts=[31001, 31002, 31003]),
+        r"sbConnection\.nodePorts is set: .*Set spec\.southbound\.service\.type and spec\.neutron",
+    ),
+    (
+        "ports for Neutron without its networks",
+        {"southbound": OUTSIDE, **neutron_outside(allowedCidrs=[], nodePorts=[31001, 31002, 31003])},
+        r"sbConnection\.nodePorts is set: .*, or remove the ports",
+    ),
+    (
+        "too few ports for Neutron",
+        {"southbound": OUTSIDE, **neutron_outside(nodePorts=[31001])},
+        r"sbConnection\.nodePorts has 1 ports, spec\.southbound\.replicas is 3",
+    ),
+    (
+        "a port for Neutron that is one of chassis",
+        {"southbound": node_ports(31001, 31002, 31003), **neutron_outside(nodePorts=[31001])},
+        r"node port 31001 is named 2 times",
     ),
     (
         "two families on a single stack",

@@ -86,7 +86,21 @@ def test_the_port_without_a_role_is_exposed_to_named_networks_alone(allowed: lis
     spec = {"southbound": {"service": service}, "neutronIntegration": neutron}
     found, _warnings = find(FakeCluster(*NODES, *services), spec)
     assert found.southbound == "ssl:192.0.2.1:30000,ssl:192.0.2.2:30001,ssl:192.0.2.3:30002"
-    assert found.southbound_unrestricted == (outside or found.southbound_unrestricted_inside)
+    assert found.southbound_unrestricted == outside
+    assert found.southbound_unrestricted_inside.count(":16642") == 3
+
+
+def test_without_tls_the_exposed_port_has_no_role_either() -> None:
+    services = [node_port(index, 30000 + index) for index in range(3)]
+    service = {"type": "NodePort", "allowPlaintext": True}
+    found, _warnings = find(
+        FakeCluster(*NODES, *services), {"southbound": {"service": service}, "tls": {"enabled": False}}
+    )
+    assert (
+        found.southbound_unrestricted
+        == found.southbound
+        == "tcp:192.0.2.1:30000,tcp:192.0.2.2:30001,tcp:192.0.2.3:30002"
+    )
 
 
 def test_each_member_behind_another_node() -> None:

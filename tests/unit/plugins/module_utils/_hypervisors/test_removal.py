@@ -71,7 +71,7 @@ class World:
             self.cluster.remove("Pod", "p")
 
     def remove(self, **more: t.Any) -> removal.ChassisRemoval:
-        desired = {"name": "ovn", "namespace": "net", "wait": True, "asked": [], "tls": None, **more}
+        desired = {"name": "ovn", "namespace": "net", "wait": True, "asked": [], "tls": None, "signer": None, **more}
         live = {"nodes": [], "our_chassis": {}, "owner": "abc", "addresses": lambda: {"n1": {"192.0.2.1"}}}
         make = t.cast("t.Any", removal.ChassisRemoval)
         one: removal.ChassisRemoval = make(

@@ -488,6 +488,7 @@ def test_roles_are_bound_to_their_accounts(central: Central) -> None:
 def test_config_for_other_components(central: Central) -> None:
     data = central({"network": {"netCidr": "10.128.0.0/14/23"}}).named("ConfigMap", "ovn-config")["data"]
     assert data["OvnNorth"].split(",")[0] == "ssl:prod-northbound-0.prod-northbound.net.svc.example.test:6641"
-    assert data["OvnSouth"].count("ssl:") == 3
+    assert (data["OvnSouth"].count("ssl:"), data["OvnSouth"].count(":6642")) == (3, 3)
+    assert data["OvnSouthUnrestricted"] == data["OvnSouth"].replace(":6642", ":16642")
     assert data["k8s_apiserver"] == "https://kubernetes.default.svc.example.test"
     assert (data["net_cidr"], "svc_cidr" in data) == ("10.128.0.0/14/23", False)

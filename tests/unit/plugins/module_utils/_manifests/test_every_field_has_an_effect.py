@@ -124,10 +124,12 @@ CHANGED: dict[str, t.Any] = {
     **below("neutronIntegration.sbConnection.service", {"name": "sb", "port": 16642}),
     "neutronIntegration.sbConnection.allowedCidrs": ["192.0.2.0/24"],
     "neutronIntegration.sbConnection.allowedNamespaces": ["openstack"],
+    "neutronIntegration.sbConnection.nodePorts": [31001, 31002, 31003],
     "tls.enabled": False,
     "tls.ciphers": "ECDHE+AESGCM",
     "tls.certSecretRef.name": "certificates",
     "tls.southboundClientCaKey": "client-ca.crt",
+    "tls.nodeCertificates": "own",
     **below("tls.caConfigMapRef", {"name": "trusted", "key": "cas.pem"}),
     **below("tls.southboundClientCaConfigMapRef", {"name": "clients", "key": "cas.pem"}),
     **below(

@@ -205,3 +205,60 @@ def test_every_daemon_ends_gently_and_is_judged_by_its_own_words() -> None:
         assert one["livenessProbe"]["exec"]["command"][-2:] == ["alive", role]
         assert one["readinessProbe"]["exec"]["command"][-2:] == ["ready", role]
     assert "exit --restart" in SCRIPT
+
+
+OWN: Object = {"tls": {"nodeCertificates": "own"}}
+
+
+def test_nodes_with_certificates_of_their_own_see_no_key_of_the_secret() -> None:
+    (volume,) = [one for one in pod("ovn-controller", OWN)["volumes"] if one["name"] == "tls"]
+    assert volume["secret"]["items"] == [{"key": "ca.crt", "path": "ca.crt"}]
+    bundle = {"tls": {**OWN["tls"], "caConfigMapRef": {"name": "trusted", "key": "all.pem"}}}
+    (volume,) = [one for one in pod("ovn-controller", bundle)["volumes"] if one["name"] == "tls"]
+    assert volume["configMap"]["items"] == [{"key": "all.pem", "path": "ca.crt"}]
+    for one in containers("ovn-controller", OWN).values():
+        values = {variable["name"]: variable.get("value") for variable in one["env"]}
+        assert values["OVN_PRIVATE_KEY"] == "/node-tls/current/tls.key"
+        assert values["OVN_CERTIFICATE"] == "/node-tls/current/tls.crt"
+        assert values["OVN_CA_CERTIFICATE"] == "/tls/ca.crt"
+
+
+def test_the_agent_alone_asks_for_the_certificate_of_its_node() -> None:
+    """It has the token and writes the key; ovn-controller reads it. The account is not mounted by Kubernetes into all containers."""
+    assert pod("ovn-controller", OWN)["automountServiceAccountToken"] is False
+    mounts = {
+        name: {mount["name"]: mount.get("readOnly", False) for mount in one["volumeMounts"]}
+        for name, one in containers("ovn-controller", OWN).items()
+    }
+    assert mounts["ovn-controller"].keys() & {"api", "node-tls"} == {"node-tls"}
+    assert mounts["ovn-controller"]["node-tls"] is True
+    assert (mounts["agent"]["api"], mounts["agent"]["node-tls"]) == (True, False)
+    environment = {
+        variable["name"]: variable.get("value") for variable in containers("ovn-controller", OWN)["agent"]["env"]
+    }
+    assert environment["OVN_NODE_TLS_DIR"] == "/node-tls"
+    assert "OVN_NODE_TLS_DIR" not in {one["name"] for one in containers("ovn-controller")["agent"]["env"]}
+
+
+def test_agents_may_ask_and_look_and_no_more() -> None:
+    manifests = build_all(OWN)
+    (role,) = [one for one in manifests if one["kind"] == "ClusterRole"]
+    assert role["rules"] == [
+        {
+            "apiGroups": ["certificates.k8s.io"],
+            "resources": ["certificatesigningrequests"],
+            "verbs": ["create", "get"],
+        }
+    ]
+    (binding,) = [one for one in manifests if one["kind"] == "ClusterRoleBinding"]
+    assert binding["roleRef"]["name"] == role["metadata"]["name"] == "c5c3-ovn-certificates-net"
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "ovn-controller", "namespace": "net"}]
+
+
+@pytest.mark.parametrize(
+    ("raw", "secret"), [({}, "ovn-tls"), ({"tls": {"enabled": False, "nodeCertificates": "own"}}, None)]
+)
+def test_nobody_asks_where_nodes_share_a_certificate_or_have_none(raw: Object, secret: str | None) -> None:
+    manifests = build_all(raw, tls_secret=secret)
+    assert not [one for one in manifests if one["kind"].startswith("ClusterRole")]
+    assert "node-tls" not in json.dumps(manifests)

@@ -12,13 +12,16 @@ Central = t.Callable[..., t.Any]
 FLOWS = [
     ("a member reaches the others for Raft", "northbound", "northbound", 6643, True),
     ("and asks them before it creates a cluster", "southbound", "southbound", 16642, True),
+    ("also a member of before there were relays", "southbound", "southbound", 6642, True),
     ("no other database is let in for Raft", "northbound", "southbound", 6644, False),
     ("nor for anything else", "southbound", "northbound", 6641, False),
     ("northd reaches the Northbound database", "northd", "northbound", 6641, True),
     ("northd reaches the Southbound database", "northd", "southbound", 16642, True),
+    ("northd of before reaches it until it has moved", "northd", "southbound", 6642, True),
     ("northd is no member", "northd", "northbound", 6643, False),
     ("the observer reaches the Northbound database", "observer", "northbound", 6641, True),
     ("the observer reaches the Southbound database", "observer", "southbound", 16642, True),
+    ("the observer of before reaches it until it has moved", "observer", "southbound", 6642, True),
     ("the observer is no member", "observer", "southbound", 6644, False),
     ("nobody reaches northd", "northbound", "northd", 6641, False),
     ("nobody reaches the observer", "northd", "observer", 443, False),
@@ -96,6 +99,7 @@ def test_clients_come_from_the_named_networks_alone(central: Central, database: 
     networks = ["192.0.2.0/24", "2001:db8::/64"]
     rules = policy(central({database: {"service": {"allowedCidrs": networks}}}), database)["ingress"]
     assert all(rule["from"] for rule in rules), "an empty list would let everybody in"
+    assert allows(rules, "from", "observer", client)
     (outside,) = [rule for rule in rules if "ipBlock" in rule["from"][0]]
     assert outside == {
         "from": [{"ipBlock": {"cidr": network}} for network in networks],
@@ -126,7 +130,7 @@ def test_the_port_without_a_role_is_for_those_who_are_named(central: Central) ->
         ]
         assert all(rule["from"] for rule in rules)
         assert [peer for rule in rules for peer in rule["from"] if "podSelector" not in peer] == expected
-        assert {port["port"] for rule in rules for port in rule["ports"]} == {16642, 6644}
+        assert {port["port"] for rule in rules for port in rule["ports"]} == {6642, 16642, 6644}
 
 
 def test_ports_are_those_of_the_flows_between_machines(central: Central) -> None:

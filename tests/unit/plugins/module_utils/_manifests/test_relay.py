@@ -79,6 +79,13 @@ def test_without_tls_members_serve_chassis(central: Central) -> None:
     assert [port["containerPort"] for port in pod["containers"][0]["ports"]] == [6642, 16642, 6644]
 
 
+@pytest.mark.parametrize(("tls", "relays"), [(True, 3), (False, 0)])
+def test_the_observer_looks_at_the_relays(central: Central, tls: bool, relays: int) -> None:
+    (observer,) = central({"tls": {"enabled": tls}}).pod("Deployment", "prod-observer")["containers"]
+    (told,) = [one["value"] for one in observer["env"] if one["name"] == "OVN_RELAYS"] or [""]
+    assert told.count(":6642") == relays
+
+
 def test_the_northbound_has_none(central: Central) -> None:
     assert "initContainers" not in central().pod("StatefulSet", "prod-northbound")
 
@@ -102,6 +109,14 @@ def test_which_ports_of_a_member_are_exposed(
     manifests = central({"southbound": {"service": service}, "neutronIntegration": neutron})
     found = manifests.named("Service", "prod-southbound-0")["spec"]["ports"]
     assert [port["name"] for port in found] == ports
+
+
+def test_declared_node_ports_of_both(central: Central) -> None:
+    service = {"type": "NodePort", "externalTrafficPolicy": "Local", "nodePorts": [30001, 30002, 30003]}
+    neutron = {"sbConnection": {"allowedCidrs": ["192.0.2.0/24"], "nodePorts": [31001, 31002, 31003]}}
+    manifests = central({"southbound": {"service": service}, "neutronIntegration": neutron})
+    found = manifests.named("Service", "prod-southbound-1")["spec"]["ports"]
+    assert [(port["port"], port["nodePort"]) for port in found] == [(6642, 30002), (16642, 31002)]
 
 
 def test_a_load_balancer_lets_in_the_networks_of_both_ports(central: Central) -> None:

@@ -90,6 +90,7 @@ def test_only_a_running_container_of_the_same_image_is_asked() -> None:
         pytest.param(
             "hypervisors", "ovn", ["python3"], "no python3, which the container agent needs", 0, id="the agent does not"
         ),
+        pytest.param("hypervisors", "ovn", ["openssl"], "", 1, id="requests are only for certificates of nodes"),
         pytest.param("hypervisors", "ovs", ["ip"], "", 1, id="addresses are only for an underlay bridge"),
         pytest.param("cluster", "ovn", ["sh"], "the container database, relay, northd needs", 0, id="used by several"),
     ],
@@ -102,6 +103,10 @@ def test_judge_image(kind: Kind, image: str, missing: list[str], words: str, los
 
 
 def test_an_underlay_bridge_needs_what_is_optional_without() -> None:
+    own = parse_spec({"tls": {"nodeCertificates": "own"}}, name="ovn", namespace="net")
+    (found,) = judge_image("hypervisors", own, "ovn", ["openssl"], "p")
+    assert "no openssl, which the container agent needs" in found.cause
+
     raw = {"ovs": {"datapathType": "netdev", "underlay": {"bridge": "br-phy", "interface": "eth1"}}}
     (found,) = judge_image("hypervisors", parse_spec(raw, name="ovn", namespace="net"), "ovs", ["ip"], "p")
     assert "no ip, which the container ovs-vswitchd needs" in found.cause

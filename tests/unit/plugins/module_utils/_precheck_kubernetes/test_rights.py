@@ -27,6 +27,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.righ
     allows,
     limited_roles,
     needed_rights,
+    node_certificate_rights,
+    node_certificate_role,
     preparation_role,
     questions_of,
     roles,
@@ -190,6 +192,20 @@ def test_names_in_the_roles_are_the_defaults() -> None:
     assert named == {SPEC.name, SPEC.tls_secret, ping["ovn_ping_name"], *records}
 
 
+def test_a_run_that_signs_for_nodes_may_do_what_it_grants_their_agents() -> None:
+    manifests = hypervisor_cluster_manifests(
+        parse_spec({"tls": {"nodeCertificates": "own"}}, name="ovn", namespace="x")
+    )
+    (granted,) = [one for one in manifests if one["kind"] == "ClusterRole"]
+    rights = node_certificate_rights("x")
+    table = {right.resource: right for right in rights}
+    for rule in granted["rules"]:
+        for name in rule["resources"]:
+            assert set(table[name].verbs) >= set(rule["verbs"])
+    assert table["signers"].names == ("ovn.c5c3.io/chassis",)
+    assert table["clusterroles"].names == table["clusterrolebindings"].names == (granted["metadata"]["name"],)
+
+
 def test_the_page_has_the_roles_of_the_table() -> None:
     """docs/kubernetes-rights.md shows what `roles` returns. Where they differ, this prints what belongs there."""
     made = [
@@ -197,6 +213,7 @@ def test_the_page_has_the_roles_of_the_table() -> None:
         *roles("hypervisors", "ovn-hypervisors", "ovn-system"),
         preparation_role("cluster", "ovn-control-plane-preparation"),
         preparation_role("hypervisors", "ovn-hypervisors-preparation"),
+        node_certificate_role("ovn-hypervisors-certificates", "ovn-system"),
         *(
             role
             for purpose, kind in LIMITED_RIGHTS

@@ -172,6 +172,17 @@ def test_a_healthy_installation_reads_like_this() -> None:
     assert report["chassis"]["alive"] == ["hv1", "hv2"]
 
 
+def test_a_port_for_neutron_that_is_not_exposed_is_named() -> None:
+    plane = {"northbound": 3, "southbound": 3}
+    unexposed = both(put("southbound_endpoints", []), put("central", "central1", "members", plane))
+    lines = build_report(installation(unexposed))["lines"]
+    (line,) = [one for one in lines if "ovn_sb_connection" in one]
+    assert "neutronIntegration.sbConnection.allowedCidrs" in line
+    assert not any(
+        "ovn_sb_connection" in one for one in build_report(installation(put("southbound_endpoints", [])))["lines"]
+    )
+
+
 def put(*path: t.Any) -> t.Callable[[dict[str, t.Any]], None]:
     """put("heartbeat", "late", ["hv2"]) sets parts["heartbeat"]["late"]; of "central1", "northd" in the right place."""
 

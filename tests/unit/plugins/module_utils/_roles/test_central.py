@@ -400,6 +400,21 @@ def test_chassis_without_names_of_their_own_get_no_role() -> None:
     assert "relay" not in cluster_spec(cluster({"southbound_rbac": "no"}))
 
 
+@pytest.mark.parametrize(
+    ("given", "refused"),
+    [
+        ({"spec": {"relay": {"rbac": True}}}, True),
+        ({"spec": {"relay": {"rbac": True}}, "tls": False}, False),
+        ({"spec": {"relay": {"rbac": False}}}, False),
+        ({}, False),
+    ],
+)
+def test_a_role_that_nodes_could_not_have(given: dict[str, t.Any], refused: bool) -> None:
+    problem = cluster_problem(cluster(given), "k1", shared_certificates=True)
+    assert ("leave relay.rbac out" in problem) is refused
+    assert cluster_problem(cluster(given), "k1") == ""
+
+
 def test_no_replicas_are_refused_by_the_definition_not_left_out() -> None:
     assert cluster_spec(cluster({"replicas": 0}))["northbound"]["replicas"] == 0
 

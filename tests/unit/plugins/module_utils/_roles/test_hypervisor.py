@@ -229,6 +229,7 @@ ENDPOINTS = {
 }
 ANSWER = {"exists": True, "endpoints": ENDPOINTS}
 INSIDE = {"exists": True, "endpoints": {**ENDPOINTS, "southbound": "ssl:is:1"}}
+WITH_ROLE = {**ANSWER, "cluster": {"spec": {"relay": {"rbac": True}}}}
 MACHINES = {
     "central_host": "db1",
     "central_hosts": ["db1", "db2"],
@@ -248,6 +249,11 @@ OF_CLUSTER = {**MACHINES, "central_host": "k", "central_hosts": ["k"], "host": "
             {"backend": "kubernetes"},
             ["ssl:192.0.2.1:16642", "ssl:[2001:db8::2]:16642"],
             id="nodes that share a certificate have no role",
+        ),
+        pytest.param(
+            {"backend": "kubernetes", "node_certificates": "own"},
+            ["ssl:192.0.2.1:6642", "ssl:[2001:db8::2]:6642"],
+            id="nodes with certificates of their own",
         ),
         pytest.param(
             {"backend": "kubernetes", "ovn_southbound_rbac": False},
@@ -320,6 +326,13 @@ def test_endpoints_that_this_run_has_published(
             {"answer": {"exists": True, "endpoints": {"southbound": ""}}},
             ["The Southbound members of k have no address yet", "look at their Services"],
         ),
+        ({"answer": WITH_ROLE}, []),
+        (
+            {"answer": WITH_ROLE, "backend": "kubernetes"},
+            ["nodes of h1 share one", "ovn_node_certificates to own", "run c5c3.ovn.central first"],
+        ),
+        ({"answer": WITH_ROLE, "backend": "kubernetes", "node_certificates": "own"}, []),
+        ({"answer": WITH_ROLE, "backend": "kubernetes", "tls": False}, []),
         ({"answer": INSIDE}, ["k is only reachable inside its cluster", "ovn_central_service_type", "h1 can connect."]),
         (
             {"answer": INSIDE, "backend": "kubernetes"},
@@ -333,6 +346,10 @@ def test_endpoints_that_this_run_has_published(
         "outside",
         "none",
         "no address",
+        "a machine has a name",
+        "nodes that share a certificate",
+        "nodes with their own",
+        "no TLS",
         "machine",
         "another cluster",
         "the same cluster",

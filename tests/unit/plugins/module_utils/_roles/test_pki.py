@@ -175,14 +175,14 @@ class TestDesired:
     ("central", "expected"),
     [
         pytest.param({"c1": {}, "c2": {"ovn_tls": "", "ovn_southbound_rbac": None}}, True, id="the default"),
-        pytest.param({}, None, id="in another inventory"),
+        pytest.param({}, False, id="in another inventory"),
         pytest.param({"c1": {"ovn_southbound_rbac": "no"}}, False, id="no role"),
         pytest.param({"c1": {"ovn_central_southbound_rbac": False, "ovn_southbound_rbac": True}}, False, id="option"),
         pytest.param({"c1": {}, "c2": {"ovn_tls": False}}, False, id="no TLS"),
         pytest.param({"c1": CLUSTER}, False, id="in Kubernetes, with nodes that share a certificate"),
     ],
 )
-def test_where_chassis_connect(central: dict[str, Vars], expected: bool | None) -> None:
+def test_where_chassis_connect(central: dict[str, Vars], expected: bool) -> None:
     assert pki.chassis_have_role({**hostvars(), **central}, {**GROUPS, "ovn_central": list(central)}) is expected
 
 
@@ -191,14 +191,40 @@ def test_where_chassis_connect(central: dict[str, Vars], expected: bool | None) 
     [
         pytest.param(CLUSTER, True, id="a hypervisor cluster"),
         pytest.param({**CLUSTER, "ovn_hypervisor_state": "absent"}, False, id="one that is removed"),
+        pytest.param({**CLUSTER, "ovn_hypervisor_state": "gone"}, False, id="one that is gone"),
+        pytest.param({**CLUSTER, "ovn_hypervisor_tls": False}, False, id="one without TLS"),
+        pytest.param({**CLUSTER, "ovn_cluster_spec": {"tls": {"enabled": False}}}, False, id="no TLS by specification"),
+        pytest.param({**CLUSTER, "ovn_node_certificates": "own"}, False, id="nodes with certificates of their own"),
+        pytest.param(
+            {**CLUSTER, "ovn_node_certificates": "own", "ovn_hypervisor_node_certificates": "shared"},
+            True,
+            id="one cluster is an exception",
+        ),
+        pytest.param(
+            {**CLUSTER, "ovn_cluster_spec": {"tls": {"nodeCertificates": "own"}}}, False, id="by the specification"
+        ),
+        pytest.param(
+            {
+                **CLUSTER,
+                "ovn_node_certificates": "own",
+                "ovn_hypervisor_spec": {"tls": {"nodeCertificates": "shared"}},
+            },
+            True,
+            id="the specification counts more",
+        ),
         pytest.param({}, False, id="a machine"),
     ],
 )
 def test_relays_in_pods_know_chassis_by_name_unless_nodes_share_a_certificate(rack: Vars, share: bool) -> None:
     hosts, groups = {"plane": CLUSTER, "rack1": rack, "h1": {}}, {**GROUPS, "ovn_hypervisors": ["rack1", "h1"]}
     assert pki.share_certificates(hosts, groups) is share
+    assert pki.clusters_with_node_certificates(hosts, groups) == (["rack1"] if pki.has_node_certificates(rack) else [])
     assert pki.chassis_have_role(hosts, groups) is not share
-    assert pki.chassis_have_role({**hosts, "plane": {**CLUSTER, "ovn_southbound_rbac": False}}, groups) is False
+    assert not pki.chassis_have_role({**hosts, "plane": {**CLUSTER, "ovn_southbound_rbac": False}}, groups)
+    assert pki.chassis_have_role({**hosts, "plane": {}}, groups), (
+        "members on machines have a port of their own for nodes"
+    )
+    assert not pki.chassis_have_role(hosts, {**groups, "ovn_central": []})
 
 
 @pytest.mark.parametrize(
@@ -263,3 +289,23 @@ class TestNeighbors:
         chosen = {**CLUSTER, "ovn_central_pod_security": "baseline"}
         assert pki.pod_security_of("central", hostvars(rack1=elsewhere, plane=chosen), GROUPS, "plane") == "baseline"
         assert pki.neighbors(CLUSTER, hostvars(), GROUPS, "rack1")["namespace_labels"] == privileged
+
+
+@pytest.mark.parametrize(
+    ("plane", "role"),
+    [
+        pytest.param({}, True, id="the default"),
+        pytest.param({"ovn_cluster_spec": {"relay": {"rbac": False}}}, False, id="not by the specification"),
+        pytest.param(
+            {"ovn_southbound_rbac": False, "ovn_central_spec": {"relay": {"rbac": True}}},
+            True,
+            id="by the specification",
+        ),
+        pytest.param({"ovn_tls": False, "ovn_cluster_spec": {"relay": {"rbac": True}}}, False, id="no TLS"),
+    ],
+)
+def test_the_specification_says_whether_relays_in_pods_give_a_role(plane: Vars, role: bool) -> None:
+    hosts, groups = {"plane": {**CLUSTER, **plane}, "h1": {}}, {**GROUPS, "ovn_hypervisors": ["h1"]}
+    assert pki.chassis_have_role(hosts, groups) is role
+    on_machines = {"plane": {key: value for key, value in plane.items() if key != "ovn_tls"}, "h1": {}}
+    assert pki.chassis_have_role(on_machines, groups) is ("ovn_southbound_rbac" not in plane)

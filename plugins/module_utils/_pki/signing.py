@@ -1,0 +1,97 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Signs requests of chassis with the key of their CA, on the control node, in the form that the role ovn_pki gives its certificates.
+"""
+
+from __future__ import annotations
+
+import datetime
+import typing as t
+
+from .._errors import InvalidInput
+from .certificates import CRYPTOGRAPHY_PROBLEM, belongs_together, load_authority, not_after, to_pem
+
+try:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519
+    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+except ImportError:  # SigningAuthority says so
+    pass
+
+if t.TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+
+_CLOCKS = datetime.timedelta(hours=1)  # those of machines differ a little
+
+
+class SigningAuthority:
+    """The CA that signs for chassis. `days` is how long its certificates are valid; none outlives the CA."""
+
+    def __init__(self, certificate: str, private_key: str, passphrase: str, days: int) -> None:
+        if CRYPTOGRAPHY_PROBLEM is not None:
+            raise InvalidInput(
+                "The Python library cryptography is missing on the control node: install python3-cryptography or cryptography."
+            )
+        self.certificate = load_authority(certificate, "signer.certificate")
+        self._key = _load_key(private_key, passphrase)
+        self.days = days
+        if not belongs_together(self._key, self.certificate):
+            raise InvalidInput(
+                "signer.private_key does not belong to signer.certificate. Give the key of the CA of the chassis."
+            )
+
+    def sign(self, request: str, chassis: str, now: datetime.datetime, *, days: int | None = None) -> str:
+        """Return the certificate (PEM) for the key of this request. Only the key is taken from it: names and usages are ours."""
+        end = now + datetime.timedelta(days=days or self.days)
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, chassis)]))
+            .issuer_name(self.certificate.subject)
+            .public_key(x509.load_pem_x509_csr(request.encode()).public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - _CLOCKS)
+            .not_valid_after(min(end, not_after(self.certificate)))
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_digital_signature(), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+            .add_extension(_authority_identifier(self.certificate), critical=False)
+        )
+        plain = isinstance(self._key, (ed25519.Ed25519PrivateKey, ed448.Ed448PrivateKey))
+        algorithm = None if plain else hashes.SHA256()
+        signed = builder.sign(t.cast("ec.EllipticCurvePrivateKey", self._key), algorithm)
+        return to_pem([signed]).decode()
+
+
+def _digital_signature() -> x509.KeyUsage:
+    unused = (
+        "content_commitment",
+        "key_encipherment",
+        "data_encipherment",
+        "key_agreement",
+        "key_cert_sign",
+        "crl_sign",
+    )
+    return x509.KeyUsage(
+        digital_signature=True, encipher_only=False, decipher_only=False, **dict.fromkeys(unused, False)
+    )
+
+
+def _authority_identifier(authority: x509.Certificate) -> x509.AuthorityKeyIdentifier:
+    try:
+        found = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    except x509.ExtensionNotFound:
+        return x509.AuthorityKeyIdentifier.from_issuer_public_key(t.cast("t.Any", authority.public_key()))
+    return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(found)
+
+
+def _load_key(text: str, passphrase: str) -> PrivateKeyTypes:
+    try:
+        return serialization.load_pem_private_key(text.encode(), passphrase.encode() if passphrase else None)
+    except (TypeError, ValueError) as e:
+        raise InvalidInput(
+            "signer.private_key cannot be read: it is no private key in PEM, or its passphrase is wrong or missing."
+        ) from e
