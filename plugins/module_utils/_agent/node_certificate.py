@@ -33,7 +33,7 @@ _RENEW_AT = 2 / 3  # of its life
 _AGAIN = 300.0  # seconds after a denial: the one who decides may have been wrong
 
 
-class Pair(t.NamedTuple):
+class CertificateInUse(t.NamedTuple):
     """The certificate that is used: its common name, and from when to when it is valid, in seconds since 1970."""
 
     name: str
@@ -72,7 +72,7 @@ class NodeCertificate:
                 raise
             self.problem = str(e)
 
-    def read(self) -> Pair | None:
+    def read(self) -> CertificateInUse | None:
         """Return the certificate that is used, None without one or if its key is another one's."""
         current = f"{self.folder}/current"
         try:
@@ -83,7 +83,7 @@ class NodeCertificate:
             found = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
             name = found["subject"].strip().partition("CN=")[2]
             dates = (ssl.cert_time_to_seconds(found[which]) for which in ("notBefore", "notAfter"))
-            return Pair(name, *dates)
+            return CertificateInUse(name, *dates)
         except (OvnError, KeyError, ValueError):
             return None
 

@@ -22,7 +22,7 @@ from .._kubernetes.client import Cluster
 from .._manifests.hypervisors import CONTROLLER
 from .._ovsdb.tls_files import TlsFiles
 from .._pki.certificates import new_private_key, new_request
-from .._pki.chassis_requests import Decision, judge_request, pem_of
+from .._pki.chassis_requests import RequestDecision, judge_request, pem_of
 from .._pki.signing import SigningAuthority
 from .._tls_options import CHASSIS_SIGNER
 
@@ -42,7 +42,7 @@ def sign_pending(
     namespace: str,
     chassis: t.Mapping[str, str],
     check_mode: bool = False,
-) -> list[Decision]:
+) -> list[RequestDecision]:
     """Sign or deny every request of the agents in `namespace` that waits, and return what was decided, in check mode what would be.
 
     `chassis` goes from nodes to system ids. It may be called at any time and again: what another run does at the same moment is left to that run. Without
@@ -67,7 +67,9 @@ def sign_pending(
     return done
 
 
-def _carry_out(cluster: Cluster, request: Object, decision: Decision, authority: SigningAuthority | None) -> None:
+def _carry_out(
+    cluster: Cluster, request: Object, decision: RequestDecision, authority: SigningAuthority | None
+) -> None:
     conditions = list((request.get("status") or {}).get("conditions") or ())
     if decision.verdict == "deny":
         _add_condition(cluster, request, conditions, "Denied", decision.reason)
@@ -111,10 +113,10 @@ def pair_of_chassis(authority: SigningAuthority, chassis: str) -> t.Iterator[Tls
 class SigningLoop:
     """Signs in a thread of its own, beside the waits of a run. `decisions` and `error` are complete when it has stopped."""
 
-    def __init__(self, sign: t.Callable[[], list[Decision]]) -> None:
+    def __init__(self, sign: t.Callable[[], list[RequestDecision]]) -> None:
         self._sign, self._stopped = sign, threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
-        self.decisions: list[Decision] = []
+        self.decisions: list[RequestDecision] = []
         self.error: OvnError | None = None
 
     @contextlib.contextmanager

@@ -18,7 +18,7 @@ from .._errors import TimedOut, Unreachable
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
 from .._kubernetes.version import check_tokens, check_version
-from .._pki.chassis_requests import Decision
+from .._pki.chassis_requests import RequestDecision
 from .certificates import SigningLoop, sign_pending
 from .desired import DesiredHypervisors
 from .lease import run_lease
@@ -163,7 +163,7 @@ class Hypervisors:
         registry = await_registered(self.cluster, self.desired, plan.chassis, owner=plan.observed.owner)
         return plan._replace(registry=registry)
 
-    def _sign(self, plan: HypervisorPlan) -> list[Decision]:
+    def _sign(self, plan: HypervisorPlan) -> list[RequestDecision]:
         """Sign what nodes with certificates of their own have asked for."""
         if not self.desired.has_node_certificates:
             return []

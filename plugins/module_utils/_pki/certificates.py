@@ -194,6 +194,21 @@ def usages(extensions: x509.Extensions) -> list[str]:
     return [names.get(oid, oid.dotted_string) for oid in value]
 
 
+def digital_signature() -> x509.KeyUsage:
+    """Return the key usage of every certificate that is not one of a CA."""
+    unused = (
+        "content_commitment",
+        "key_encipherment",
+        "data_encipherment",
+        "key_agreement",
+        "key_cert_sign",
+        "crl_sign",
+    )
+    return x509.KeyUsage(
+        digital_signature=True, encipher_only=False, decipher_only=False, **dict.fromkeys(unused, False)
+    )
+
+
 def new_request(
     key: PrivateKeyTypes, name: str, subject_alt_names: t.Sequence[str], extended_key_usage: t.Collection[str]
 ) -> bytes:
@@ -201,20 +216,7 @@ def new_request(
         x509.CertificateSigningRequestBuilder()
         .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(
-            x509.KeyUsage(
-                digital_signature=True,
-                content_commitment=False,
-                key_encipherment=False,
-                data_encipherment=False,
-                key_agreement=False,
-                key_cert_sign=False,
-                crl_sign=False,
-                encipher_only=False,
-                decipher_only=False,
-            ),
-            critical=True,
-        )
+        .add_extension(digital_signature(), critical=True)
         .add_extension(
             x509.ExtendedKeyUsage([oid for oid, usage in _usage_names().items() if usage in extended_key_usage]),
             critical=False,

@@ -25,7 +25,7 @@ Object = t.Mapping[str, t.Any]
 
 
 @dataclasses.dataclass(frozen=True)
-class Decision:
+class RequestDecision:
     """What is done about the request `name`. `chassis` is the common name of the certificate; a reason tells cause and next step."""
 
     name: str
@@ -34,7 +34,7 @@ class Decision:
     reason: str = ""
 
 
-def judge_request(request: Object, *, account: str, chassis: t.Mapping[str, str]) -> Decision:
+def judge_request(request: Object, *, account: str, chassis: t.Mapping[str, str]) -> RequestDecision:
     """Return the decision about one CertificateSigningRequest.
 
     `account` is the user name of our ServiceAccount, `chassis` goes from the nodes that are hypervisors to their system ids. Requests of other accounts
@@ -44,9 +44,9 @@ def judge_request(request: Object, *, account: str, chassis: t.Mapping[str, str]
     status = request.get("status") or {}
     conditions = {one["type"] for one in status.get("conditions") or ()}
     if spec.get("signerName") != CHASSIS_SIGNER or spec.get("username") != account:
-        return Decision(name, "ignore")
+        return RequestDecision(name, "ignore")
     if status.get("certificate") or conditions & {"Denied", "Failed"}:
-        return Decision(name, "ignore")
+        return RequestDecision(name, "ignore")
     nodes = list((spec.get("extra") or {}).get(NODE_EXTRA) or ())
     if len(nodes) != 1:
         return _deny(
@@ -63,7 +63,7 @@ def judge_request(request: Object, *, account: str, chassis: t.Mapping[str, str]
         return _deny(
             name, f"{problem}, and node {node} is chassis {expected}", "Look at the pod of ovn-controller there"
         )
-    return Decision(name, "sign", expected)
+    return RequestDecision(name, "sign", expected)
 
 
 def pem_of(request: Object) -> str:
@@ -83,5 +83,5 @@ def _problem(spec: Object, expected: str) -> str:
     return problems[0] if problems else ""
 
 
-def _deny(name: str, cause: str, step: str) -> Decision:
-    return Decision(name, "deny", reason=f"CertificateSigningRequest {name} was denied: {cause}. {step}.")
+def _deny(name: str, cause: str, step: str) -> RequestDecision:
+    return RequestDecision(name, "deny", reason=f"CertificateSigningRequest {name} was denied: {cause}. {step}.")

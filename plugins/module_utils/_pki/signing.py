@@ -12,7 +12,7 @@ import datetime
 import typing as t
 
 from .._errors import InvalidInput
-from .certificates import CRYPTOGRAPHY_PROBLEM, belongs_together, load_authority, not_after, to_pem
+from .certificates import CRYPTOGRAPHY_PROBLEM, belongs_together, digital_signature, load_authority, not_after, to_pem
 
 try:
     from cryptography import x509
@@ -56,7 +56,7 @@ class SigningAuthority:
             .not_valid_before(now - _CLOCKS)
             .not_valid_after(min(end, not_after(self.certificate)))
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(_digital_signature(), critical=True)
+            .add_extension(digital_signature(), critical=True)
             .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
             .add_extension(_authority_identifier(self.certificate), critical=False)
         )
@@ -64,20 +64,6 @@ class SigningAuthority:
         algorithm = None if plain else hashes.SHA256()
         signed = builder.sign(t.cast("ec.EllipticCurvePrivateKey", self._key), algorithm)
         return to_pem([signed]).decode()
-
-
-def _digital_signature() -> x509.KeyUsage:
-    unused = (
-        "content_commitment",
-        "key_encipherment",
-        "data_encipherment",
-        "key_agreement",
-        "key_cert_sign",
-        "crl_sign",
-    )
-    return x509.KeyUsage(
-        digital_signature=True, encipher_only=False, decipher_only=False, **dict.fromkeys(unused, False)
-    )
 
 
 def _authority_identifier(authority: x509.Certificate) -> x509.AuthorityKeyIdentifier:

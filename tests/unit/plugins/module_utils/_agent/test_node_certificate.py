@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._agent.node_certificate import NodeCertificate, Pair
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.node_certificate import CertificateInUse, NodeCertificate
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 
 
@@ -14,7 +14,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
     ("now", "due"), [(0, False), (199, False), (200, True), (300, True)], ids=["new", "before", "two thirds", "its end"]
 )
 def test_it_is_renewed_at_two_thirds_of_its_life(now: float, due: bool) -> None:
-    assert Pair("a", 0.0, 300.0).is_due(now) is due
+    assert CertificateInUse("a", 0.0, 300.0).is_due(now) is due
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/CN=b", "a\nb", "x" * 65])
