@@ -189,7 +189,22 @@ def test_an_underlay_has_a_bridge_and_a_unit_of_its_own() -> None:
     ],
 )
 def test_the_specification_of_a_cluster(options: dict[str, t.Any], spec: dict[str, t.Any]) -> None:
-    assert desired_state({**CLUSTER, **options}) == {"spec": spec, "tls_secret": "ovn-tls", "ineffective": []}
+    found = desired_state({**CLUSTER, **options})
+    assert found == {"spec": spec, "tls_secret": "ovn-tls", "signs_for_nodes": False, "ineffective": []}
+
+
+@pytest.mark.parametrize(
+    ("options", "signs"),
+    [
+        ({"node_certificates": "own"}, True),
+        ({"node_certificates": "own", "tls": "no"}, False),
+        ({"spec": {"tls": {"nodeCertificates": "own"}}}, True),
+        ({"node_certificates": "own", "spec": {"tls": {"nodeCertificates": "shared"}}}, False),
+    ],
+    ids=["by the option", "without TLS", "by the specification", "which counts more"],
+)
+def test_who_signs_for_nodes(options: dict[str, t.Any], signs: bool) -> None:
+    assert desired_state({**CLUSTER, **options})["signs_for_nodes"] is signs
 
 
 def test_the_specification_may_name_the_secret() -> None:
