@@ -91,7 +91,7 @@ TABLE: dict[str, tuple[t.Callable[[], Origin], set[int]]] = {
     "northd": (lambda: pod(named(idle("northd"))), OURS | OTHERS),
     "observer": (lambda: pod(named(idle("observer"))), OURS | OTHERS),
     "northbound": (lambda: pod(pod_of("northbound", 0)), {6641, 6643, DNS}),
-    "southbound": (lambda: pod(pod_of("southbound", 2)), {16642, 6644, DNS}),
+    "southbound": (lambda: pod(pod_of("southbound", 2)), {6642, 16642, 6644, DNS}),
 }
 # Who reaches a Northbound that is open to that node of hypervisors alone.
 INSIDE = {"a node of hypervisors", "northd", "observer", "northbound"}

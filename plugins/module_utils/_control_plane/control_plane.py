@@ -17,7 +17,7 @@ from .._api.names import Object, labels, lease_name, northd_name, observer_name
 from .._database.schema_update import schema_gap
 from .._databases import DATABASES, Database
 from .._deadline import Deadline
-from .._errors import OvnError, Refused, TimedOut, Unreachable
+from .._errors import OvnError, Refused
 from .._kubernetes.apply import ObjectChange, key_of, prune
 from .._kubernetes.client import Cluster
 from .._kubernetes.lease import RunLease, check_lease, holder_identity
@@ -30,19 +30,17 @@ from .checks import check_cluster
 from .claim_templates import ClaimTemplates
 from .desired import DesiredCluster, is_config, is_later, keep_claims, template_changes
 from .endpoints import ControlPlaneAddress, Endpoints, find_endpoints
+from .handover import SouthboundHandover
 from .manifests import ClusterManifests
 from .objects import ClusterObjects
 from .observed_state import ObservedCluster, read_state
 from .ports import repair_ports
 from .rollouts import roll_out_databases
-from .settings import converge_settings, desired_settings
+from .settings import converge_settings
 from .status import StatusFacts, write_status
 from .storage import grow_claims
-from .unrestricted_port import open_unrestricted_port, serves_chassis_port_alone, with_present_images
 from .witnesses import annotate_claims
 from .workloads import await_workloads, observer_warning
-
-_NORTHD_SECONDS = 60.0
 
 
 class ControlPlane:
@@ -86,10 +84,7 @@ class ControlPlane:
                 objects = self._acquire_lease(objects)
             objects.await_terminating_statefulsets()
             generation = self._apply_foundations(objects)
-            takes_port = self._open_unrestricted_port(objects)
             self._apply_objects(objects)
-            if takes_port:
-                self._move_northd(objects)
             templates = ClaimTemplates(
                 self.cluster, self.desired, objects, self.databases, self.lease, check_mode=self.check_mode
             )
@@ -162,7 +157,15 @@ class ControlPlane:
             names = {one.name for one in repaired_ports}
             manifests = [m for m in manifests if m["kind"] != "Service" or m["metadata"]["name"] not in names]
         check_lease(self.lease)
-        applied = objects.apply([m for m in manifests if not is_config(m) and not is_later(m)])
+        # Pods that end by themselves come back by the template, so it is applied when all is ready for it: policies and Services, the port, northd.
+        southbound = f"{self.desired.name}-southbound"
+        last = [m for m in manifests if m["kind"] == "StatefulSet" and m["metadata"]["name"] == southbound]
+        applied = objects.apply([m for m in manifests if not is_config(m) and not is_later(m) and m not in last])
+        handover = SouthboundHandover(self.context, objects)
+        if not self.check_mode:
+            handover.prepare(last[0], self.deadline)
+            check_lease(self.lease)
+        applied += objects.apply(last)
         for d in DATABASES:
             database = ObservedDatabase(
                 self.context,
@@ -177,39 +180,8 @@ class ControlPlane:
                 functools.partial(objects.scale, d),
                 election_timer=self.desired.spec.database(d).election_timer,
                 witness=checked.witness_stores[d],
+                handover=handover if d == "southbound" else None,
             )
-
-    def _open_unrestricted_port(self, objects: ClusterObjects) -> bool:
-        """Let members that serve all clients on the port of chassis open the other one first; return whether there are such members."""
-        there = objects.observed.known_stateful_set("southbound")
-        if self.check_mode or not serves_chassis_port_alone(there):
-            return False
-        settings = desired_settings(self.desired, "southbound")
-        declared = objects.checked.runs["southbound"].declared
-        try:
-            self.progress.steps += open_unrestricted_port(
-                *(self.cluster, self.desired.namespace, declared, settings, self.lease, self.deadline)
-            )
-        except (Refused, TimedOut, Unreachable) as e:
-            self.progress.warn(f"Southbound members could not open their port without a role before their restart: {e}")
-        return True
-
-    def _move_northd(self, objects: ClusterObjects) -> None:
-        """Let northd use the port without a role before the first member hands the port of chassis over to its relay."""
-        name = northd_name(self.desired.name)
-        there = objects.observed.get("apps/v1", "Deployment", name)
-        if there is None:
-            return
-        manifest = next(m for m in objects.manifests() if is_later(m) and m["metadata"]["name"] == name)
-        objects.apply([with_present_images(manifest, there)])
-        objects.observed.index.pop(key_of(manifest), None)  # it is compared again, with its declared image
-        if self.desired.wait:
-            try:
-                await_workloads(
-                    self.cluster, self.desired, None, self.deadline.within(_NORTHD_SECONDS), self.context.now
-                )
-            except (Refused, TimedOut, Unreachable) as e:
-                self.progress.warn(f"Until the members of the Southbound are restarted, no northd may be active: {e}")
 
     def _annotate_claims(self, objects: ClusterObjects, claims_before: t.Collection[str | None]) -> None:
         """Write the cluster id on each claim: a claim outlives its record, for example when a namespace is restored in part."""

@@ -12,7 +12,7 @@ import contextlib
 import time
 import typing as t
 
-from .._api.names import Object, northd_name, observer_name
+from .._api.names import Object, northd_name, observer_name, selector
 from .._deadline import Deadline
 from .._errors import OvnError, TimedOut
 from .._kubernetes.client import Cluster
@@ -25,7 +25,7 @@ from .._kubernetes.workload_watch import watch_until
 from .._raft_pods.diagnosis import describe
 from .desired import DesiredCluster
 
-_SLICE = 5.0
+_SLICE, _POLL_SECONDS = 5.0, 1.0
 _OBSERVER_SECONDS = 15.0  # nothing depends on it: a warning is enough
 _REVISION = "deployment.kubernetes.io/revision"
 
@@ -61,6 +61,31 @@ def await_workloads(
         f"{describe(cluster, desired.namespace, name, _names(cluster, desired.namespace, name))} "
         f"See kubectl -n {desired.namespace} logs deployment/{name}, then run again."
     )
+
+
+def await_northd_pods(
+    cluster: Cluster,
+    desired: DesiredCluster,
+    fits: t.Callable[[t.Sequence[Object]], bool],
+    deadline: Deadline,
+    now: t.Callable[[], float],
+) -> bool:
+    """Wait until the pods of northd, of all its templates, fit, and return whether that took time; `TimedOut` says why those of the newest one do not start."""
+    name, namespace, waited = northd_name(desired.name), desired.namespace, False
+    labels = ",".join(f"{key}={value}" for key, value in selector(desired.name, "northd").items())
+    startup, unrecoverable = _DeploymentStartup(cluster, namespace, name, now), ""
+    while not fits(cluster.list("v1", "Pod", namespace, labels=labels)):
+        if deadline.expired or unrecoverable:
+            when = "and waiting does not change that" if unrecoverable else f"after {deadline.seconds:.0f} s"
+            raise TimedOut(
+                f"none of its new pods is ready, {when}. {describe(cluster, namespace, name, _names(cluster, namespace, name))} "
+                f"See kubectl -n {namespace} logs deployment/{name}.".replace("  ", " ")
+            )
+        if waited:
+            unrecoverable = startup.unrecoverable_cause()
+        waited = True
+        time.sleep(min(_POLL_SECONDS, deadline.left()))
+    return waited
 
 
 def observer_warning(cluster: Cluster, desired: DesiredCluster, deployment: Object | None) -> str:

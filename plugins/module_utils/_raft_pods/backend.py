@@ -16,7 +16,7 @@ import typing as t
 from .._api.witness_map import IsDue, differs
 from .._deadline import Deadline
 from .._errors import Changed, Conflict, OvnError, Refused, TimedOut, Unreachable
-from .._kubernetes.rollout_progress import CONTAINER
+from .._kubernetes.rollout_progress import CONTAINER, update_revision
 from .._kubernetes.timestamps import unix_seconds
 from .._progress import report_progress
 from .._raft.cluster_witness import ClusterWitness, differs_meaningfully, merge_cluster_witness
@@ -29,6 +29,7 @@ from .._raft.rounds import converge
 from .._raft.simulate import predict_rounds
 from .._raft.step import Round, Step, Unexamined, find_unexamined
 from .observed import ObservedDatabase
+from .relays import Handover, Relays, is_rollout, relays_to_await
 from .witness_store import WitnessStore, known_members, observed_witness, of_recorded_cluster
 
 _PAUSE = 2.0  # seconds after a step that was refused for the moment
@@ -50,10 +51,13 @@ class DatabaseRollout:
         *,
         election_timer: int,
         witness: WitnessStore | None = None,
+        handover: Handover | None = None,
     ) -> None:
+        """`handover`: of a database with relays."""
         self.observed, self.run = observed, observed.run
         self.scale, self.election_timer = scale, election_timer
         self.witness, self._witness_deleted = witness, False
+        self.handover, self.relays = handover, Relays(observed.members)
         self.warnings: list[str] = []
         self.founding = False  # check mode: whether the run will create the cluster
         self.deleted: set[str] = set()  # check mode: members whose empty claims and idle pods will have been deleted
@@ -158,13 +162,37 @@ class DatabaseRollout:
             self.observed.note(f"write the state record of {self.run.database}")
 
     def execute(self, step: Step, record: Record) -> None:
+        rolls = (
+            self.handover is not None
+            and step.action == "restart"
+            and is_rollout(step.members, self.observed.observations)
+        )
+        if step.action == "restart" and self._prepare_restart(step, rolls=rolls):
+            raise Changed("What was observed before relays were waited for is outdated.")
         try:
             self._execute(step, record)
+            if rolls:
+                self.relays.wait(step.members, self.deadline)
         except Changed as e:
             self._blocked_by = str(e)
             time.sleep(min(_PAUSE, self.deadline.left()))
             raise
         self._blocked_by = ""
+
+    def _prepare_restart(self, step: Step, *, rolls: bool) -> bool:
+        """Have chassis and northd served while these members restart; return whether that took time, so that the gates have to be asked again (G1).
+
+        Without a leader nobody is served, and nothing can be written: the restart may be what brings one. One that only mends waits for no relay (R29).
+        """
+        if self.handover is None:
+            return False
+        took_time = self.observed.leader is not None and self.handover.open_port(self.deadline)
+        if rolls:
+            pods = self.observed.pods
+            took_time |= self.handover.move_clients(pods, self.deadline)
+            others = relays_to_await(pods, step.members, update_revision(self.observed.set))
+            took_time |= self.relays.wait(others, self.deadline)
+        return took_time
 
     def _execute(self, step: Step, record: Record) -> None:
         if step.action == "start":

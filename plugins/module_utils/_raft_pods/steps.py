@@ -18,13 +18,9 @@ from .._kubernetes.pod_startup import PodStartup, assess_startup
 from .._kubernetes.pods import list_events, list_pods
 from .._kubernetes.rollout_progress import (
     CONTAINER,
-    RELAY,
-    has_relay,
     is_database_container_ready,
     is_database_container_running,
     is_outdated,
-    is_ready,
-    is_relay_ready,
     update_revision,
 )
 from .._kubernetes.wait_tracker import WaitTracker
@@ -229,16 +225,11 @@ class PodMembers:
         for member in members:
             if member not in pods:
                 raise Changed(f"Pod {member} is gone: another client deleted it.")
-        # One that its next restart may mend is not waited for, nor one whose member serves nobody.
-        outdated = self.outdated(pods)
-        serving = [m for m in pods if m not in members and m not in outdated and is_database_container_ready(pods[m])]
-        self._await_relays(serving, deadline)
         for member in members:
             self._evict(pods[member])
         for member in members:
             self._await_successor(member, pods[member]["metadata"]["uid"], deadline)
         self._start(members, record, deadline)
-        self._await_relays(members, deadline)
         for member, found in self.examine(members, deadline).items():
             recorded = record.members[member].sid
             if recorded and found.answer.server_id not in (None, recorded):
@@ -247,22 +238,8 @@ class PodMembers:
                     "Has its claim been exchanged? No other member was restarted; check the claim, then run again."
                 )
 
-    def _await_relays(self, members: t.Sequence[str], deadline: Deadline) -> None:
-        """Wait until the relays in these pods serve chassis, if they have any: the next pod to be restarted may be where these chassis are."""
-        while True:
-            pods = self.pods()
-            waiting = [m for m in members if m in pods and has_relay(pods[m]) and not is_relay_ready(pods[m])]
-            if not waiting:
-                return
-            if deadline.expired:
-                raise TimedOut(
-                    f"The relay in pod {', '.join(waiting)} serves no chassis after {deadline.seconds:g} s, so no other pod was restarted. "
-                    f"See kubectl -n {self.namespace} logs {waiting[0]} -c {RELAY}, then run again."
-                )
-            time.sleep(min(_POLL_SECONDS, deadline.left()))
-
     def _evict(self, pod: Pod) -> None:
-        """Evict exactly this pod. Its disruption budget protects ready pods: one that is not ready serves no client, and is deleted if the budget refuses."""
+        """Evict exactly this pod. Its disruption budget protects members that take part: one that does not is deleted if the budget refuses."""
         metadata = pod["metadata"]
         self.check_lease()
         try:
@@ -272,7 +249,7 @@ class PodMembers:
         except Refused as e:
             if e.details.get("http_status") != 429:
                 raise
-            if is_ready(pod):
+            if is_database_container_ready(pod):
                 raise Changed(str(e)) from e
             self.cluster.delete("v1", "Pod", metadata["name"], self.namespace, uid=metadata["uid"])
 

@@ -396,3 +396,64 @@ def without(files: dict[str, str], *keys: str) -> dict[str, str]:
 def test_a_record_that_cannot_be_read_never_passes_for_none(data: dict[str, str], words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         store(FakeCluster(), data=data).read()
+
+
+# --- relays -----------------------------------------------------------------------------------------------------------
+
+
+class Story:
+    """A rollout of a database with relays, and what it did in order. What takes time is in `slow`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, leads: bool = True, connected: bool = True) -> None:
+        self.done: list[str] = []
+        self.slow: set[str] = set()
+        self.one = rollout(cluster_with(), record(), 3)
+        self.one.handover = t.cast(t.Any, self)
+        self.one.observed.observations = {
+            NAMES[0]: Observation(NAMES[0], connected=connected, restart_reason="its pod template has changed"),
+            NAMES[1]: Observation(NAMES[1], connected=leads, leader=leads),
+        }
+        self.one.observed.pods = {name: relay_pod(name) for name in NAMES}
+        monkeypatch.setattr(self.one.relays, "wait", lambda names, _deadline: self._tell(f"wait for {len(names)}"))
+        monkeypatch.setattr(self.one, "_execute", lambda *_: self._tell("restart"))
+        monkeypatch.setattr(backend, "_PAUSE", 0.0)
+
+    def _tell(self, what: str) -> bool:
+        self.done.append(what)
+        return what in self.slow
+
+    def open_port(self, _deadline: Deadline) -> bool:
+        return self._tell("port")
+
+    def move_clients(self, _pods: t.Any, _deadline: Deadline) -> bool:
+        return self._tell("clients")
+
+    def restart(self) -> list[str]:
+        with contextlib.suppress(Changed):
+            self.one.execute(Step("restart", (NAMES[0],), "its template"), record())
+        return self.done
+
+
+def relay_pod(name: str) -> dict[str, t.Any]:
+    status = {"containerStatuses": [{"name": "database", "ready": True}]}
+    return {**pod(name), "spec": {"initContainers": [{"name": "relay"}]}, "status": status}
+
+
+def test_a_rolling_change_serves_chassis_before_and_after_each_restart(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Story(monkeypatch).restart() == ["port", "clients", "wait for 2", "restart", "wait for 1"]
+
+
+def test_a_broken_member_is_mended_although_relays_and_northd_have_problems(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R29: it may be what they wait for."""
+    assert Story(monkeypatch, connected=False).restart() == ["port", "restart"]
+
+
+def test_without_a_leader_a_restart_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Story(monkeypatch, leads=False, connected=False).restart() == ["restart"]
+
+
+@pytest.mark.parametrize("slow", ["port", "clients", "wait for 2"])
+def test_after_a_wait_the_gates_are_asked_again(monkeypatch: pytest.MonkeyPatch, slow: str) -> None:
+    story = Story(monkeypatch)
+    story.slow = {slow}
+    assert "restart" not in story.restart()
