@@ -37,7 +37,7 @@ _HEAD = r"""#!/bin/sh
 #   OVN_RUN_DIR           sockets and pid file: ovnnb_db.{sock,ctl,pid} or ovnsb_db.{sock,ctl,pid}
 #   OVN_STATE_DIR         written for the run and for probes: state, reason, class, sid, revision, incomplete
 #   OVN_LOCAL_ADDRESS     raft address of this member, e.g. ssl:192.0.2.11:6643
-#   OVN_CLIENT_ENDPOINTS  client endpoints of the other members, comma list; any answer forbids a creation
+#   OVN_CLIENT_ENDPOINTS  client endpoints of the other members, comma list; any answer, but that of a relay, forbids a creation
 #   OVN_LOG_FILE          log of ovsdb-server
 #   OVN_SCHEMA            default: /usr/share/ovn/ovn-nb.ovsschema, ovn-sb.ovsschema
 #   OVN_PRIVATE_KEY, OVN_CERTIFICATE, OVN_CA_CERTIFICATE   optional, together; OVN_TLS_CIPHERS optional, for TLS 1.2
@@ -281,14 +281,18 @@ client() {
     ovsdb-client -t 3 "$@"
 }
 
-# Any database server that answers at a peer's address forbids the creation; silence allows nothing, that is the permit's job.
+# Any database server that answers at a peer's address forbids the creation, but for a relay, which has no cluster of its own and answers also where there
+# is none; silence allows nothing, that is the permit's job.
 vetoed_by_peer() {
     [ -n "${OVN_CLIENT_ENDPOINTS-}" ] || [ -z "$others" ] || {
         veto_reason="OVN_CLIENT_ENDPOINTS names no other member, so none can object to the creation. Set it." && return 0; }
-    query="[\"_Server\",{\"op\":\"select\",\"table\":\"Database\",\"where\":[[\"name\",\"==\",\"$name\"]],\"columns\":[\"cid\"]}]"
+    query="[\"_Server\",{\"op\":\"select\",\"table\":\"Database\",\"where\":[[\"name\",\"==\",\"$name\"]],\"columns\":[\"cid\",\"model\"]}]"
     printf '' >"$OVN_STATE_DIR/answers"
     for endpoint in $(printf '%s' "${OVN_CLIENT_ENDPOINTS-}" | tr , ' '); do
-        { reply=$(client query "$endpoint" "$query" 2>/dev/null) && echo "$endpoint $reply" >>"$OVN_STATE_DIR/answers"; } &
+        {
+            reply=$(client query "$endpoint" "$query" 2>/dev/null) || exit
+            case $reply in *'"relay"'*) ;; *) echo "$endpoint $reply" >>"$OVN_STATE_DIR/answers" ;; esac
+        } &
     done
     wait
     [ -s "$OVN_STATE_DIR/answers" ] || return 1

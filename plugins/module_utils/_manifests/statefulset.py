@@ -12,6 +12,7 @@ member is restarted.
 
 from __future__ import annotations
 
+from .._api.endpoints import ClientListener
 from .._api.names import MOST_MEMBERS, Object, database_name, labels, record_name, scripts_name, selector, witness_name
 from .._databases import PORTS, STEMS, Database
 from .._raft.launcher_environment import LauncherSettings, launcher_environment
@@ -103,6 +104,9 @@ def _member(context: ManifestContext, database: Database, mounts: list[Object]) 
     own = ports.for_clients
     if database == "southbound" and has_relay(context):
         del own["client"]
+    listeners: tuple[ClientListener, ...] = ("unrestricted",)
+    if ports.client != ports.unrestricted:
+        listeners = ("unrestricted", "client")
     settings = LauncherSettings(
         database=database,
         member="",  # a field of the pod, below
@@ -111,8 +115,11 @@ def _member(context: ManifestContext, database: Database, mounts: list[Object]) 
         database_file=f"{_DATA}/{STEMS[database]}.db",
         run_directory=pods.RUN,
         state_directory=f"{pods.RUN}/launcher",
-        # All members that can ever exist, so that a change of the size restarts none. A name that does not exist gives no answer.
-        client_endpoints=context.first_endpoints(database, MOST_MEMBERS, "unrestricted"),
+        # All members that can ever exist, so that a change of the size restarts none. A name that does not exist gives no answer. At all ports: a file
+        # from before there were relays may know the port of chassis alone. A relay there forbids nothing.
+        client_endpoints=[
+            endpoint for listener in listeners for endpoint in context.first_endpoints(database, MOST_MEMBERS, listener)
+        ],
         # Off the disk of the database. It ends with the pod; what is in the directory of the record stays.
         witness_file=f"{pods.RUN}/witness-{database}",
         # The log goes where the node rotates it; a file in the pod would grow for ever.
