@@ -58,12 +58,6 @@ def has_relay(pod: Object) -> bool:
     return any(one["name"] == RELAY for one in pod["spec"].get("initContainers") or ())
 
 
-def is_relay_ready(pod: Object) -> bool:
-    """Return whether the relay of the pod serves chassis."""
-    statuses = (pod.get("status") or {}).get("initContainerStatuses") or ()
-    return any(one["name"] == RELAY and one.get("ready") for one in statuses)
-
-
 def is_ready(pod: Object) -> bool:
     """Return whether the pod has the condition Ready."""
     conditions = (pod.get("status") or {}).get("conditions") or ()

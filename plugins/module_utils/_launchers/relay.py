@@ -15,7 +15,8 @@ SCRIPT = r"""#!/bin/sh
 #
 #   ovn-relay-launcher run COMMAND...   stay in the foreground as parent of COMMAND, an ovsdb-server; its exit code
 #   ovn-relay-launcher alive            0 = the server answers on its control socket: startup and liveness probe
-#   ovn-relay-launcher ready            0 = it has the contents of the database and a member to forward writes to: readiness probe
+#   ovn-relay-launcher ready            0 = it listens for chassis, has the contents of the database and a member to forward writes to: for runs. No probe:
+#                                       a pod that is not ready takes its member out of Services and keeps nodes from being drained
 #
 # Settings, all from the environment:
 #   OVN_RELAY_LISTENERS_FILE   database of the listeners, created anew at each start
@@ -50,12 +51,19 @@ run() {
     exit "$code"
 }
 
-# The server picks the row that fits, so that nothing of its answer has to be understood here.
+query() { ovsdb-client -t 3 query "unix:$OVN_RELAY_SOCKET" "$1" 2>/dev/null; }
+
+# The server picks the rows that fit, so that little of its answers has to be understood here. Of a port that could not be bound the status is empty.
 ready() {
+    case $(query '["Local_Config",{"op":"select","table":"Connection","where":[],"columns":["status"]}]') in
+    *'"bound_port"'*) ;;
+    *) echo "The relay of @NAME@ does not listen for chassis. See its log for the port that it cannot bind." >&2 && return 1 ;;
+    esac
     fits='["name","==","@NAME@"],["connected","==",true],["schema","!=",["set",[]]]'
-    query="[\"_Server\",{\"op\":\"select\",\"table\":\"Database\",\"where\":[$fits],\"columns\":[\"name\"]}]"
-    case $(ovsdb-client -t 3 query "unix:$OVN_RELAY_SOCKET" "$query" 2>/dev/null) in *'"@NAME@"'*) return 0 ;; esac
-    echo "The relay of @NAME@ is connected to no member." >&2
+    case $(query "[\"_Server\",{\"op\":\"select\",\"table\":\"Database\",\"where\":[$fits],\"columns\":[\"name\"]}]") in
+    *'"@NAME@"'*) return 0 ;;
+    esac
+    echo "The relay of @NAME@ is connected to no member. See its log for what members answer." >&2
     return 1
 }
 

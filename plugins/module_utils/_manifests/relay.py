@@ -45,7 +45,7 @@ def relay_directories() -> list[tuple[Object, Object]]:
 def relay_container(context: ManifestContext, mounts: list[Object]) -> Object:
     launcher = f"{pods.SCRIPTS}/{pods.RELAY_LAUNCHER}"
     settings = relay_settings(context)
-    alive, ready = ["sh", launcher, "alive"], ["sh", launcher, "ready"]
+    alive = ["sh", launcher, "alive"]
     return pods.container(
         RELAY,
         context.spec.ovn_image,
@@ -63,10 +63,11 @@ def relay_container(context: ManifestContext, mounts: list[Object]) -> Object:
         ),
         ports=[{"name": "client", "containerPort": PORTS["southbound"].client, "protocol": "TCP"}],
         volumeMounts=mounts,
-        # The member starts after this one has passed: the port is taken by then.
-        startupProbe=pods.probe(alive, period=1, failures=120, timeout=10),
-        livenessProbe=pods.probe(alive, period=30, failures=4, timeout=10),
-        readinessProbe=pods.probe(ready, period=5, failures=3, timeout=5),
+        # Patience as with the member: a copy of a big database takes its time. The member starts after the first one has passed: the port is taken by then.
+        startupProbe=pods.probe(alive, period=1, failures=600, timeout=10),
+        livenessProbe=pods.probe(alive, period=30, failures=10, timeout=10),
+        # No readinessProbe: a relay that serves nobody would take its member out of the Services of those who need no relay, and keep nodes from being
+        # drained. Chassis find the other relays by themselves, and runs ask for `ready`.
     )
 
 

@@ -45,6 +45,20 @@ def test_it_starts_before_the_member_and_ends_after_it(central: Central) -> None
     assert "lifecycle" not in relay
 
 
+def test_a_busy_relay_is_left_alone_as_long_as_a_busy_member(central: Central) -> None:
+    (member,) = central(SHARED).pod("StatefulSet", "prod-southbound")["containers"]
+    patience = {
+        kind: [one[kind]["periodSeconds"] * one[kind]["failureThreshold"] for one in (relay_of(central), member)]
+        for kind in ("startupProbe", "livenessProbe")
+    }
+    assert patience == {"startupProbe": [600, 600], "livenessProbe": [300, 300]}
+
+
+def test_it_does_not_decide_whether_the_pod_of_its_member_is_ready(central: Central) -> None:
+    """Neutron does not need it, and a node has to be drained although it is broken."""
+    assert "readinessProbe" not in relay_of(central)
+
+
 def test_it_shares_no_directory_with_the_member_but_what_is_read(central: Central) -> None:
     """The member's socket gives all rights."""
     pod = central().pod("StatefulSet", "prod-southbound")

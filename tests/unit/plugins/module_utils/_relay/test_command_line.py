@@ -7,8 +7,10 @@ import json
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.relay import SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
 from ansible_collections.c5c3.ovn.plugins.module_utils._relay.command_line import (
+    LISTENERS,
     RelaySettings,
     listeners_transaction,
     relay_command,
@@ -45,3 +47,7 @@ def test_the_role_of_its_clients(role: str) -> None:
     _database, row, _link = json.loads(listeners_transaction(settings))
     assert row["row"] == {"target": "pssl:6642:[::]", "role": role, "inactivity_probe": 5000}
     assert (relay_revision(settings) == relay_revision(SETTINGS)) is (role == "ovn-controller")
+
+
+def test_the_launcher_looks_for_the_port_where_it_is_declared() -> None:
+    assert f'["{LISTENERS}",{{"op":"select","table":"Connection"' in SCRIPT
