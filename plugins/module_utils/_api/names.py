@@ -94,6 +94,11 @@ def claim_name(name: str, database: Database, index: int) -> str:
     return f"data-{member_name(name, database, index)}"
 
 
+def relay_name(name: str) -> str:
+    """Return the name of the ConfigMap with how the relays of a control plane listen."""
+    return f"{name}-relay"
+
+
 def scripts_name(name: str) -> str:
     return f"{name}-scripts"
 

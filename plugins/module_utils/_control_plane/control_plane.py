@@ -20,6 +20,7 @@ from .._deadline import Deadline
 from .._errors import OvnError, Refused
 from .._kubernetes.apply import ObjectChange, key_of, prune
 from .._kubernetes.client import Cluster
+from .._kubernetes.compare import is_applied
 from .._kubernetes.lease import RunLease, check_lease, holder_identity
 from .._kubernetes.progress import Progress
 from .._kubernetes.timestamps import format_timestamp
@@ -28,7 +29,7 @@ from .._raft_pods.observed import ObservedDatabase, RunContext
 from .ca_bundles import refuse_bundles_without_authorities
 from .checks import check_cluster
 from .claim_templates import ClaimTemplates
-from .desired import DesiredCluster, is_config, is_later, keep_claims, template_changes
+from .desired import DesiredCluster, is_config, is_later, is_listeners, keep_claims, template_changes
 from .endpoints import ControlPlaneAddress, Endpoints, find_endpoints
 from .handover import SouthboundHandover
 from .manifests import ClusterManifests
@@ -36,7 +37,7 @@ from .objects import ClusterObjects
 from .observed_state import ObservedCluster, read_state
 from .ports import repair_ports
 from .rollouts import roll_out_databases
-from .settings import converge_settings
+from .settings import converge_settings, relay_probe
 from .status import StatusFacts, write_status
 from .storage import grow_claims
 from .witnesses import annotate_claims
@@ -102,6 +103,7 @@ class ControlPlane:
             self.progress.steps += converge_settings(
                 self.cluster, self.desired, self.databases, self.settings, self.deadline, check_mode=self.check_mode
             )
+            self._set_relays(objects)
             templates.recreate_outdated_statefulsets()
             self._annotate_claims(objects, claims_before)
             self._publish(objects)
@@ -160,12 +162,14 @@ class ControlPlane:
         # Pods that end by themselves come back by the template, so it is applied when all is ready for it: policies and Services, the port, northd.
         southbound = f"{self.desired.name}-southbound"
         last = [m for m in manifests if m["kind"] == "StatefulSet" and m["metadata"]["name"] == southbound]
-        applied = objects.apply([m for m in manifests if not is_config(m) and not is_later(m) and m not in last])
+        applied = objects.apply([m for m in manifests if objects.is_due(m) and not is_later(m) and m not in last])
         handover = SouthboundHandover(self.context, objects)
         if not self.check_mode:
             handover.prepare(last[0], self.deadline)
             check_lease(self.lease)
         applied += objects.apply(last)
+        is_ours = functools.partial(is_listeners, name=self.desired.name)
+        observed.index.update({key_of(one.after): one.after for one in applied if one.after and is_ours(one.after)})
         for d in DATABASES:
             database = ObservedDatabase(
                 self.context,
@@ -182,6 +186,20 @@ class ControlPlane:
                 witness=checked.witness_stores[d],
                 handover=handover if d == "southbound" else None,
             )
+
+    def _set_relays(self, objects: ClusterObjects) -> None:
+        """Write how relays listen: as declared, with longer probes for a large database. Their launchers follow, so no pod is restarted."""
+        southbound = self.databases["southbound"].observed
+        objects.relay_probe = relay_probe(self.desired, southbound.observations.values())
+        manifests = [m for m in objects.manifests() if is_listeners(m, self.desired.name)]
+        if all(is_applied(m, objects.observed.index.get(key_of(m), {})) for m in manifests):
+            return
+        if not self.check_mode:
+            self.lease.acquire_or_renew("set how relays listen")
+            check_lease(self.lease)
+        objects.apply(manifests)
+        for member in southbound.pods if not self.check_mode else ():  # else a kubelet takes up to a minute
+            southbound.members.annotate_to_resync_one(member, f"relay.{self.time}")
 
     def _annotate_claims(self, objects: ClusterObjects, claims_before: t.Collection[str | None]) -> None:
         """Write the cluster id on each claim: a claim outlives its record, for example when a namespace is restored in part."""

@@ -15,7 +15,7 @@ import uuid
 
 from .._api.ciphers import check_ciphers
 from .._api.crds import check_revision, custom_resource_definitions
-from .._api.names import API_VERSION, CONFIG_NAME, POD_SECURITY, Object, labels, record_name, witness_name
+from .._api.names import API_VERSION, CONFIG_NAME, POD_SECURITY, Object, labels, record_name, relay_name, witness_name
 from .._api.spec import ClusterSpec, parse_spec
 from .._databases import DATABASES, Database
 from .._errors import InvalidInput
@@ -169,6 +169,11 @@ def _without_nulls(value: t.Any) -> t.Any:
 def is_config(manifest: Object) -> bool:
     """Return whether it is the ConfigMap that publishes the endpoints of the databases. It is written when they are known."""
     return bool(manifest["kind"] == "ConfigMap" and manifest["metadata"]["name"] == CONFIG_NAME)
+
+
+def is_listeners(manifest: Object, name: str) -> bool:
+    """Return whether it is the ConfigMap that the relays of control plane `name` follow. If it is there, it is written once the size of the files is known."""
+    return bool(manifest["kind"] == "ConfigMap" and manifest["metadata"]["name"] == relay_name(name))
 
 
 def template_changes(done: t.Sequence[ObjectChange], name: str) -> bool:

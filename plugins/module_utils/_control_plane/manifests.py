@@ -29,7 +29,9 @@ class ClusterManifests:
     def _archive(self) -> bytes:
         return build_archive()
 
-    def build(self, replicas: t.Mapping[Database, int], owner: Object | None) -> list[Object]:
+    def build(
+        self, replicas: t.Mapping[Database, int], owner: Object | None, relay_probe: int | None = None
+    ) -> list[Object]:
         """Return new manifests with these numbers of pods; `owner` is the OVNCluster, None if there is none yet."""
         return central_manifests(
             self.desired.spec,
@@ -40,4 +42,5 @@ class ClusterManifests:
             launcher=SCRIPT,
             archive=self._archive,
             replicas={str(d): count for d, count in replicas.items()},
+            relay_probe=relay_probe,
         )

@@ -19,7 +19,7 @@ from .._kubernetes.compare import is_applied
 from .._kubernetes.progress import Progress
 from .._kubernetes.rollout_progress import is_terminating
 from .checks import CheckedCluster
-from .desired import DesiredCluster, is_config, keep_claims
+from .desired import DesiredCluster, is_config, is_listeners, keep_claims
 from .manifests import ClusterManifests
 from .recreate_statefulset import await_gone, outdated_claim_template
 from .storage import claim_changes
@@ -45,11 +45,18 @@ class ClusterObjects:
         self._manifests, self.checked = manifests, checked
         self.observed, self.replicas = checked.observed, dict(checked.replicas)
         self.resource = checked.observed.resource
+        self.relay_probe: int | None = None  # of relays, milliseconds, if it is not the declared one
 
     def manifests(self) -> list[Object]:
         """Return the desired objects with as many pods as there may be by now. In check mode a new OVNCluster has no uid, and owns nothing."""
         owner = self.resource if (self.resource or {}).get("metadata", {}).get("uid") else None
-        return self._manifests.build(self.replicas, owner)
+        return self._manifests.build(self.replicas, owner, self.relay_probe)
+
+    def is_due(self, manifest: Object) -> bool:
+        """Return whether it is applied before the databases are rolled out, and is not one of those that a run changes by what it finds."""
+        if is_listeners(manifest, self.desired.name):
+            return key_of(manifest) not in self.observed.index
+        return not is_config(manifest)
 
     def has_differences(self) -> bool:
         """Return whether any object differs from the desired one."""
@@ -63,7 +70,7 @@ class ClusterObjects:
         manifests += [self.desired.resource()] if self.desired.declared else []
         return any(
             (there := self.observed.index.get(key_of(m))) is None or not is_applied(m, there)
-            for m in keep_claims([m for m in manifests if not is_config(m)], self.observed)
+            for m in keep_claims([m for m in manifests if self.is_due(m)], self.observed)
         )
 
     def await_terminating_statefulsets(self) -> None:

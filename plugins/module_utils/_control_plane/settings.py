@@ -54,6 +54,12 @@ def desired_settings(
     )
 
 
+def relay_probe(desired: DesiredCluster, observations: t.Iterable[Observation]) -> int:
+    """Return the inactivity probe of relays for chassis in milliseconds, that of the members: a large database has a longer one than is declared."""
+    spec = desired.spec.southbound
+    return timers_for(size_of(observations), spec.election_timer, spec.inactivity_probe).inactivity_probe
+
+
 def _predict_new_database(desired: DesiredCluster, database: Database) -> Outcome:
     """Return the outcome for a database that is about to be created: it has no rows, and is created with its election timer."""
     settings = dataclasses.replace(desired_settings(desired, database), election_timer=None)

@@ -19,6 +19,7 @@ from .disruption import disruption_budgets
 from .northd import northd_deployment
 from .observer import observer_deployment
 from .policies import network_policies
+from .relay import relay_listeners
 from .services import services
 from .statefulset import stateful_set
 
@@ -36,14 +37,20 @@ def central_manifests(
     launcher: str,
     archive: bytes,
     replicas: t.Mapping[str, int],
+    relay_probe: int | None = None,
 ) -> list[Object]:
     """Return the objects in the order in which they are applied: what pods need comes before the pods.
 
     `owner` is the OVNCluster as the API server gives it back, None in a first check run. `replicas` says how many pods of each database there shall be
-    now: a cluster begins with one and grows and shrinks step by step.
+    now: a cluster begins with one and grows and shrinks step by step. `relay_probe`: inactivity probe of relays, if it is not the declared one.
     """
     context = ManifestContext(spec, name, namespace, cluster_domain, owner, replicas)
-    manifests = [*accounts(context), scripts(context, launcher, archive), config(context)]
+    manifests = [
+        *accounts(context),
+        scripts(context, launcher, archive),
+        config(context),
+        *relay_listeners(context, relay_probe),
+    ]
     manifests += network_policies(context)
     for database in DATABASES:
         manifests += services(context, database)

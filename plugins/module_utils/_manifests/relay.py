@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import json
 
-from .._api.names import MOST_MEMBERS, Object
+from .._api.names import MOST_MEMBERS, Object, relay_name
 from .._databases import PORTS
 from .._kubernetes.rollout_progress import RELAY
 from .._relay.command_line import (
     ROLE,
     SCHEMA,
     RelaySettings,
-    listeners_transaction,
+    listener_settings,
     relay_command,
     relay_control_socket,
     relay_database_socket,
@@ -30,6 +30,7 @@ from .context import ManifestContext
 
 # Apart from the member's: its socket there gives all rights.
 _RUN = "/run/ovn-relay"
+_LISTENERS, _LISTENERS_KEY = "/listeners", "listeners"
 
 
 def has_relay(context: ManifestContext) -> bool:
@@ -37,9 +38,22 @@ def has_relay(context: ManifestContext) -> bool:
     return context.spec.tls.enabled
 
 
-def relay_directories() -> list[tuple[Object, Object]]:
+def relay_directories(context: ManifestContext) -> list[tuple[Object, Object]]:
     """Return the volumes that the relay alone mounts, with the mounts."""
-    return [pods.empty("relay-run", _RUN), pods.empty("relay-tmp", pods.TEMPORARY)]
+    return [
+        pods.empty("relay-run", _RUN),
+        pods.empty("relay-tmp", pods.TEMPORARY),
+        pods.from_config_map("listeners", relay_name(context.name), _LISTENERS),
+    ]
+
+
+def relay_listeners(context: ManifestContext, inactivity_probe: int | None = None) -> list[Object]:
+    """Return the ConfigMap with what relays take over while they run, so that another role or probe restarts no pod. Without a probe it is the declared one."""
+    if not has_relay(context):
+        return []
+    settings = relay_settings(context, inactivity_probe)
+    name = relay_name(context.name)
+    return [context.manifest("v1", "ConfigMap", name, data={_LISTENERS_KEY: listener_settings(settings)})]
 
 
 def relay_container(context: ManifestContext, mounts: list[Object]) -> Object:
@@ -56,7 +70,7 @@ def relay_container(context: ManifestContext, mounts: list[Object]) -> Object:
             {
                 "OVN_RELAY_LISTENERS_FILE": settings.listeners_file,
                 "OVN_RELAY_SCHEMA": json.dumps(SCHEMA, separators=(",", ":")),
-                "OVN_RELAY_LISTENERS": listeners_transaction(settings),
+                "OVN_RELAY_LISTENERS": f"{_LISTENERS}/{_LISTENERS_KEY}",
                 "OVN_RELAY_CONTROL_SOCKET": relay_control_socket(_RUN),
                 "OVN_RELAY_SOCKET": relay_database_socket(_RUN),
             }
@@ -71,7 +85,7 @@ def relay_container(context: ManifestContext, mounts: list[Object]) -> Object:
     )
 
 
-def relay_settings(context: ManifestContext) -> RelaySettings:
+def relay_settings(context: ManifestContext, inactivity_probe: int | None = None) -> RelaySettings:
     spec = context.spec
     return RelaySettings(
         run_directory=_RUN,
@@ -79,7 +93,7 @@ def relay_settings(context: ManifestContext) -> RelaySettings:
         # All members that can ever exist, so that a change of the size restarts none. A name that does not exist costs nothing.
         sources=context.first_endpoints("southbound", MOST_MEMBERS, "unrestricted"),
         target=f"pssl:{PORTS['southbound'].client}:[::]",
-        inactivity_probe=spec.southbound.inactivity_probe,
+        inactivity_probe=spec.southbound.inactivity_probe if inactivity_probe is None else inactivity_probe,
         tls=pods.relay_tls_files(spec),
         ciphers=spec.tls.ciphers,
         role=ROLE if spec.relay.rbac else "",

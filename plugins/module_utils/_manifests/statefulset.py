@@ -42,7 +42,7 @@ def stateful_set(context: ManifestContext, database: Database) -> Object:
         ),
         *shared,
     ]
-    beside = [*relay_directories(), *shared] if relay else []
+    of_relay = relay_directories(context) if relay else []
     pod: Object = {
         "serviceAccountName": name,
         "automountServiceAccountToken": False,
@@ -54,10 +54,10 @@ def stateful_set(context: ManifestContext, database: Database) -> Object:
         "topologySpreadConstraints": pods.spread(mine),
         **pods.tolerations(spec.tolerations),
         "containers": [_member(context, database, [mount for _volume, mount in directories])],
-        "volumes": [volume for volume, _mount in [*directories, *(relay_directories() if relay else [])]],
+        "volumes": [volume for volume, _mount in [*directories, *of_relay]],
     }
     if relay:
-        pod["initContainers"] = [relay_container(context, [mount for _volume, mount in beside])]
+        pod["initContainers"] = [relay_container(context, [mount for _volume, mount in [*of_relay, *shared]])]
     if spec.node_selector:
         pod["nodeSelector"] = dict(spec.node_selector)
     return context.manifest(

@@ -146,6 +146,16 @@ def listeners_transaction(settings: RelaySettings) -> str:
     )
 
 
+def listener_settings(settings: RelaySettings) -> str:
+    """Return the file that the launcher in a pod follows, three lines: the role, the transaction that changes all else, and the one that fills the database.
+
+    Sessions keep the role with which they began, so a new one needs a listener of its own.
+    """
+    row = {"inactivity_probe": settings.inactivity_probe}
+    update = [LISTENERS, {"op": "update", "table": "Connection", "where": [], "row": row}]
+    return "\n".join([settings.role, json.dumps(update), listeners_transaction(settings), ""])
+
+
 def relay_revision(settings: RelaySettings) -> str:
     """Return the digest of all that a relay is started with: a process with another one has to be restarted."""
     parts = [*relay_command(settings), listeners_transaction(settings), json.dumps(SCHEMA, sort_keys=True)]

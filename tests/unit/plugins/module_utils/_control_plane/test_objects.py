@@ -33,7 +33,7 @@ class Manifests:
     def __init__(self) -> None:
         self.owners: list[Object | None] = []
 
-    def build(self, replicas: dict[str, int], owner: Object | None) -> list[Object]:
+    def build(self, replicas: dict[str, int], owner: Object | None, _relay_probe: int | None) -> list[Object]:
         self.owners.append(owner)
         return [stateful_set(replicas["northbound"])]
 

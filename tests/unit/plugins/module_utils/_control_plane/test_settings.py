@@ -7,8 +7,9 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.settings import desired_settings
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.settings import desired_settings, relay_probe
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import Database
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 
 FORMER: dict[str, t.Any] = {"spec": {"containers": []}}
 RELAYED: dict[str, t.Any] = {"spec": {"containers": [], "initContainers": [{"name": "relay"}]}}
@@ -43,3 +44,12 @@ def test_without_tls_there_are_no_relays() -> None:
 
 def test_the_northbound_has_one_port() -> None:
     assert settings_of("northbound", [FORMER]) == ({"pssl:6641:[::]"}, set())
+
+
+@pytest.mark.parametrize(("megabytes", "probe"), [(0, 30000), (200, 40000)], ids=["as declared", "a large file"])
+def test_relays_have_the_probe_of_members(megabytes: int, probe: int) -> None:
+    desired = Desired(parse_spec({"southbound": {"inactivityProbe": 30000}}, name="ovn", namespace="net"))
+    observations = [Observation("a", file_bytes=megabytes * 1_000_000)]
+    assert relay_probe(t.cast("t.Any", desired), observations) == probe
+    (row,) = (desired_settings(t.cast("t.Any", desired), "southbound", observations).connections or {}).values()
+    assert row["inactivity_probe"] == probe

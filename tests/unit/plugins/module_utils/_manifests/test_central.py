@@ -42,6 +42,7 @@ def test_names_of_everything(central: Central) -> None:
             *(f"NetworkPolicy/{name}" for _kind, name in WORKLOADS),
             *(f"PodDisruptionBudget/prod-{name}" for name in ("northbound", "southbound", "northd")),
             *(f"{kind}/prod-{name}" for kind in ("Role", "RoleBinding") for name in ("northd", "observer")),
+            "ConfigMap/prod-relay",
             "ConfigMap/prod-scripts",
             "ConfigMap/ovn-config",
         ]

@@ -71,13 +71,26 @@ def test_it_shares_no_directory_with_the_member_but_what_is_read(central: Centra
 
 @pytest.mark.parametrize(("rbac", "role"), [(True, "ovn-controller"), (False, "")])
 def test_the_role_of_chassis(central: Central, rbac: bool, role: str) -> None:
-    (text,) = [
-        one["value"]
-        for one in relay_of(central, {"relay": {"rbac": rbac}})["env"]
-        if one["name"] == "OVN_RELAY_LISTENERS"
-    ]
-    _database, row, _link = json.loads(text)
-    assert (row["row"]["role"], row["row"]["target"]) == (role, "pssl:6642:[::]")
+    manifests = central({"relay": {"rbac": rbac}})
+    found, update, listeners = manifests.named("ConfigMap", "prod-relay")["data"]["listeners"].splitlines()
+    _database, row, _link = json.loads(listeners)
+    assert (found, row["row"]["role"], row["row"]["target"]) == (role, role, "pssl:6642:[::]")
+    assert json.loads(update)[1]["row"] == {"inactivity_probe": row["row"]["inactivity_probe"]}
+
+
+@pytest.mark.parametrize("raw", [{"relay": {"rbac": True}}, {"southbound": {"inactivityProbe": 60000}}])
+def test_what_relays_take_over_while_they_run_restarts_no_pod(central: Central, raw: dict[str, t.Any]) -> None:
+    """R34: nor does a file that has grown, which makes the probe longer."""
+    before, after = central(), central(raw)
+    name = "prod-southbound"
+    assert after.pod("StatefulSet", name) == before.pod("StatefulSet", name)
+    assert after.named("ConfigMap", "prod-relay") != before.named("ConfigMap", "prod-relay")
+    assert {"name": "listeners", "mountPath": "/listeners", "readOnly": True} in relay_of(central)["volumeMounts"]
+
+
+def test_without_tls_there_is_nothing_to_follow(central: Central) -> None:
+    names = [one["metadata"]["name"] for one in central({"tls": {"enabled": False}}).of("ConfigMap")]
+    assert "prod-relay" not in names
 
 
 def test_another_size_restarts_no_relay(central: Central) -> None:
