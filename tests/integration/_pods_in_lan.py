@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import pathlib
@@ -20,14 +21,22 @@ from _pods_on_api import Kubelet
 from conftest import Daemon, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import PORTS, STEMS
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import ExecResult
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.rollout_progress import CONTAINER, RELAY
 from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.relay import SCRIPT
 
 Object = dict[str, t.Any]
-HYPERVISOR = "hypervisor"
+HYPERVISOR, NORTHD = "hypervisor", "northd"
+# Something else than a relay that has the port of chassis.
+OCCUPY = "import socket, time\ns = socket.socket(socket.AF_INET6)\ns.bind(('::', 6642))\ns.listen()\ntime.sleep(1000)\n"
 
 
 class KubeletInLan(Kubelet):
-    """Its Secret has the files of `central`; `client-ca.crt` has those of `chassis` besides. `relays` are the processes by pod."""
+    """Its Secret has the files of `central`; `client-ca.crt` has those of `chassis` besides. `relays` are the processes by pod.
+
+    With `northd_starts` it also replaces the pod of northd, as the controller of Deployments does: the old one ends when the new one is ready.
+    """
 
     def __init__(
         self,
@@ -38,7 +47,7 @@ class KubeletInLan(Kubelet):
         directory: pathlib.Path,
     ) -> None:
         names = [f"ovn-{database}-{index}" for database, size in sizes.items() for index in range(size)]
-        self.lan = Lan(*names, HYPERVISOR)
+        self.lan = Lan(*names, HYPERVISOR, NORTHD)
         central, chassis = authorities
         self.pair = central.issue("plane")
         self.tls = directory / "tls"
@@ -53,7 +62,11 @@ class KubeletInLan(Kubelet):
         for name, text in self.files.items():
             (self.tls / name).write_text(text)
         self.relays: dict[str, Daemon] = {}
-        self.is_deaf = False  # relays that start now never become ready
+        self.occupies_port = False  # somebody else has the port of chassis in pods that start now
+        self.occupants: dict[str, Daemon] = {}
+        self.northd_starts = False
+        self.northds: dict[str, Daemon] = {}  # by pod
+        self.northd_template: Object | None = None  # that the last pod was made of
         self.on_end: t.Callable[[str], None] = lambda pod: None  # a pod is about to end
         super().__init__(server, namespace, sizes)
         (self.root / "ovn-relay-launcher").write_text(SCRIPT)
@@ -80,6 +93,8 @@ class KubeletInLan(Kubelet):
             )
         for path, place in (
             ("/run/ovn-relay", self.root / f"relay-{pod}"),
+            ("/run/ovn/", f"{self.root / pod}/"),
+            ("/listeners/", f"{self.root}/listeners-{pod}/"),
             ("/scripts/", f"{self.root}/"),
             ("/tls/", f"{self.tls}/"),
         ):
@@ -96,44 +111,106 @@ class KubeletInLan(Kubelet):
         member = self.members[pod]
         member.env.update({name: given[name] for name in ("OVN_PRIVATE_KEY", "OVN_CERTIFICATE", "OVN_CA_CERTIFICATE")})
         super().run(pod)
-        if pod in self.relays and not self.is_deaf:
-            self.report_ready(pod)
-
-    def report_ready(self, pod: str) -> None:
-        """Write into the status of the pod that its relay is ready, as soon as it is."""
-        template = self.sets[pod.rpartition("-")[0]]["spec"]["template"]["spec"]
-        threading.Thread(target=self._report_ready, args=(pod, template["initContainers"][0]), daemon=True).start()
 
     def start_sidecar(self, pod: str, container: Object) -> Object:
         (self.root / f"relay-{pod}").mkdir(exist_ok=True)
+        self.mount_listeners(pod)
+        if self.occupies_port:
+            words = [*self.lan.enter(pod), "python3", "-c", OCCUPY]
+            self.occupants[pod] = Daemon(words, self.root / f"occupant-{pod}.log")
+            until(lambda: self.lan.run(pod, "ss", "-Hltn", "sport", "=", ":6642"), "the port is taken")
         environment = self.environment(pod, container)
         words = [self.translate(pod, word) for word in container["command"]]
         settings = [f"{name}={value}" for name, value in environment.items()]
         self.relays[pod] = Daemon([*self.lan.enter(pod), "env", *settings, *words], self.root / f"relay-{pod}.log")
         until(lambda: self.probe(pod, container, "startupProbe"), f"the relay of {pod}")
-        return self._status(container, ready=False)
+        known = {"name": container["name"], "restartCount": 0, "image": "", "imageID": ""}
+        return {**known, "ready": True, "started": True, "state": {"running": {}}}
 
     def probe(self, pod: str, container: Object, probe: str) -> bool:
         words = [self.translate(pod, word) for word in container[probe]["exec"]["command"]]
         environment = os.environ | self.environment(pod, container)
-        done = subprocess.run([*self.lan.enter(pod), *words], env=environment, capture_output=True, check=False)
+        host = NORTHD if pod in self.northds else pod
+        done = subprocess.run([*self.lan.enter(host), *words], env=environment, capture_output=True, check=False)
         return done.returncode == 0
 
-    @staticmethod
-    def _status(container: Object, *, ready: bool) -> Object:
-        known = {"name": container["name"], "restartCount": 0, "image": "", "imageID": ""}
-        return {**known, "ready": ready, "started": True, "state": {"running": {}}}
+    def mount(self, pod: str) -> None:
+        super().mount(pod)
+        if pod in self.relays:
+            self.mount_listeners(pod)
 
-    def _report_ready(self, pod: str, container: Object) -> None:
-        relay = self.relays.get(pod)
-        while relay is not None and self.relays.get(pod) is relay:
-            if self.probe(pod, container, "readinessProbe"):
-                status = {"initContainerStatuses": [self._status(container, ready=True)]}
-                place = self._path("pods", f"{pod}/status")
-                self.server.request("PATCH", place, {"status": status})
-                return
+    def mount_listeners(self, pod: str) -> None:
+        directory = self.root / f"listeners-{pod}"
+        directory.mkdir(exist_ok=True)
+        for key, value in self._data("ovn-relay").items():
+            new = directory / f".{key}"
+            new.write_text(value)
+            new.rename(directory / key)
+
+    def exec(self, pod: str, command: t.Sequence[str], timeout: float, container: str = CONTAINER) -> ExecResult:
+        if container != RELAY:
+            return super().exec(pod, command, timeout, container)
+        template = self.sets[pod.rpartition("-")[0]]["spec"]["template"]["spec"]["initContainers"][0]
+        words = [*self.lan.enter(pod), *(self.translate(pod, word) for word in command)]
+        environment = os.environ | self.environment(pod, template)
+        try:
+            done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=timeout)
+        except subprocess.TimeoutExpired as e:
+            raise TimedOut(f"Pod {pod}: {e}") from e
+        return ExecResult(done.returncode, done.stdout, done.stderr)
+
+    # northd -------------------------------------------------------------------------------------------------------------
+    def deployed(self, deployment: Object) -> None:
+        template = deployment["spec"]["template"]
+        if deployment["metadata"]["name"] == "ovn-northd" and template != self.northd_template:
+            self.northd_template = template
+            self.run_northd()
+
+    def run_northd(self) -> None:
+        """Make a pod of the template; with `northd_starts` northd runs there, and the pods of before end when it is ready."""
+        template, olds = t.cast("Object", self.northd_template), list(self.northds)
+        pod = f"ovn-northd-{time.monotonic_ns()}"
+        (container,) = (one for one in template["spec"]["containers"] if one["name"] == "northd")
+        shown = {"name": "northd", "image": "ovn", "command": container["command"]}
+        manifest = {
+            "metadata": {"name": pod, "labels": template["metadata"]["labels"]},
+            "spec": {"containers": [shown]},
+        }
+        self.server.request("POST", self._path("pods"), manifest)
+        if not self.northd_starts:
+            return
+        (self.root / pod).mkdir()
+        words = [self.translate(pod, word) for word in container["command"]]
+        self.northds[pod] = Daemon([*self.lan.enter(NORTHD), *words], self.root / f"{pod}.log")
+        threading.Thread(target=self._replace_northd, args=(pod, container, olds), daemon=True).start()
+
+    def _replace_northd(self, pod: str, container: Object, olds: list[str]) -> None:
+        while not self.probe(pod, container, "readinessProbe"):
             time.sleep(0.3)
+            if pod not in self.northds:
+                return
+        ready = {"type": "Ready", "status": "True"}
+        with contextlib.suppress(OSError):  # the test is over
+            self.server.request("PATCH", self._path("pods", f"{pod}/status"), {"status": {"conditions": [ready]}})
+        for old in olds:
+            self.end_northd(old)
 
+    def end_northd(self, pod: str) -> None:
+        with contextlib.suppress(OSError):
+            self.server.request("DELETE", self._path("pods", pod), {"gracePeriodSeconds": 0})
+        process = self.northds.pop(pod, None)
+        if process is not None:
+            process.kill()
+
+    def is_northd_active(self) -> bool:
+        """Whether one of the northds has the lock, and both databases."""
+        return any(self._northd_says(pod, "status") == "Status: active" for pod in list(self.northds))
+
+    def _northd_says(self, pod: str, question: str) -> str:
+        words = ["ovn-appctl", "-T", "5", "-t", str(self.root / pod / "ovn-northd.ctl"), question]
+        return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+
+    # ---------------------------------------------------------------------------------------------------------------------
     def ended(self, pod: str, *, gracefully: bool = True) -> None:
         self.on_end(pod)
         super().ended(pod, gracefully=gracefully)
@@ -143,8 +220,16 @@ class KubeletInLan(Kubelet):
         if relay is not None:
             relay.signal(signal.SIGTERM)
             relay.wait()
+        self.free_port(pod)
+
+    def free_port(self, pod: str) -> None:
+        occupant = self.occupants.pop(pod, None)
+        if occupant is not None:
+            occupant.kill()
 
     def close(self) -> None:
+        for pod in list(self.northds):
+            self.end_northd(pod)
         for pod in list(self.relays):
             self.stop_sidecars(pod)  # the launcher ends its server; killed, it would leave it behind
         super().close()

@@ -18,6 +18,7 @@ from _launcher_lib import SCRIPT, Member, free_network
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import STEMS
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused, TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster, ExecResult
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.rollout_progress import CONTAINER
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.examine import LAUNCHER
 
 Object = dict[str, t.Any]
@@ -70,6 +71,9 @@ class Controllers:
         counted = {"currentHealthy": 3, "desiredHealthy": 2, "expectedPods": 3, "disruptionsAllowed": self.may_go}
         status = {"observedGeneration": budget["metadata"]["generation"], "disruptedPods": None, **counted}
         self.server.request("PATCH", f"{place}/status", {"status": status})
+
+    def deployed(self, deployment: Object) -> None:
+        """A Deployment was applied: its controller replaces its pods."""
 
     def requeued(self, namespace: str, name: str) -> None:
         """A StatefulSet was touched: its controller tries again to make pods."""
@@ -248,7 +252,8 @@ class Kubelet(Controllers):
     def _data(self, config_map: str) -> dict[str, str]:
         return json.loads(self.server.request("GET", self._path("configmaps", config_map))).get("data") or {}
 
-    def exec(self, pod: str, command: t.Sequence[str], timeout: float) -> ExecResult:
+    def exec(self, pod: str, command: t.Sequence[str], timeout: float, container: str = CONTAINER) -> ExecResult:
+        assert container == CONTAINER, f"nobody runs {container} here"
         member = self.members[pod]
         if member.process is None:
             raise Refused(f"Pod {pod} has no container that runs", http_status=400)
@@ -279,6 +284,8 @@ class ClusterWithControllers(Cluster):
         answer = super().apply(manifest, dry_run=dry_run, force=force)
         if manifest["kind"] == "StatefulSet" and not dry_run:
             self.controllers.scaled(answer)
+        if manifest["kind"] == "Deployment" and not dry_run:
+            self.controllers.deployed(answer)
         return answer
 
     def patch(self, api_version: str, kind: str, name: str, namespace: str | None, patch: Object) -> Object:
@@ -333,7 +340,7 @@ class ClusterWithPods(ClusterWithControllers):
         if self.kubelet.asks_for_commands:
             self._ask(namespace, pod, container, command)
         self.connection.count_request()
-        return self.kubelet.exec(pod, command, timeout)
+        return self.kubelet.exec(pod, command, timeout, container)
 
     def _ask(self, namespace: str, pod: str, container: str, command: t.Sequence[str]) -> None:
         """Raise if the user may not run commands in the pod. Otherwise the API server refuses this one, too, since the pod has no node."""
