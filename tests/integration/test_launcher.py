@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import random
 import re
 import shutil
 import signal
+import subprocess
 import time
 
 import _launcher_cases
 import pytest
 from _launcher_cases import STRANGER, fill, refused
 from _launcher_lib import ASK, DATABASE, IDLE, REFUSE, Cluster, tool, until
+from conftest import Daemon
 
 cluster = _launcher_cases.cluster  # fixture
 
@@ -49,6 +52,29 @@ def test_any_answer_of_a_peer_forbids_the_creation(cluster: Cluster) -> None:
     assert answer.returncode == REFUSE
     assert second.cid in answer.stderr
     assert not first.file.exists()
+
+
+def test_a_relay_forbids_no_creation(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+    """It answers at the address of a peer, and of the member itself, also when there is no cluster. It has none of its own."""
+    first, second, _third = cluster.members
+    _scheme, host, port = second.endpoint.split(":")
+    relay = [
+        "ovsdb-server",
+        "-vconsole:off",
+        f"--unixctl={tmp_path}/relay.ctl",
+        f"--remote=ptcp:{port}:{host}",
+        f"relay:{DATABASE}:{first.endpoint}",
+    ]
+    process = Daemon(relay, tmp_path / "relay.log")
+    try:
+        query = '["_Server",{"op":"select","table":"Database","where":[],"columns":["model"]}]'
+        ask = ("ovsdb-client", "-t", "3", "query", second.endpoint, query)
+        until(lambda: '"relay"' in subprocess.run(ask, capture_output=True, text=True, check=False).stdout, "the relay")
+        cluster.publish(permit=first.id)
+        first.up(OVN_CLIENT_ENDPOINTS=second.endpoint)
+        assert first.file.exists()
+    finally:
+        process.kill()
 
 
 def test_no_endpoints_to_ask_means_no_creation(cluster: Cluster) -> None:
