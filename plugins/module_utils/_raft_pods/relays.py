@@ -91,7 +91,7 @@ class Relays:
     def _missing(self, names: t.Sequence[str]) -> dict[str, str]:
         """Return the pods whose relays do not serve chassis, and why."""
         answers = dict(zip(names, ask_all(list(names), self._why_not)))
-        return {name: f"{str(why).rstrip('.')}." for name, why in answers.items() if str(why)}
+        return {name: f"{str(why).rstrip('.')}." for name, why in answers.items() if why != ""}
 
     def _why_not(self, name: str) -> str:
         result = self.members.cluster.exec(self.members.namespace, name, RELAY, list(READY), timeout=15)

@@ -91,3 +91,15 @@ def test_a_deployment_that_was_changed_has_to_be_read_again() -> None:
     assert objects.deployment("ovn-northd") is northd
     objects.progress.done.append(ObjectChange("Deployment", "ovn-northd", "x", "changed", northd, northd))
     assert objects.deployment("ovn-northd") is None
+
+
+def test_what_a_run_changes_by_what_it_finds_is_applied_early_only_if_it_is_missing() -> None:
+    """Pods wait for the ConfigMap of relays; later it has the probe that fits the size of the files, which is no difference to what is declared."""
+    objects = objects_of(FakeCluster())
+    listeners = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ovn-relay", "namespace": "x"}}
+    endpoints = {**listeners, "metadata": {"name": "ovn-config", "namespace": "x"}}
+    assert objects.is_due(listeners)
+    objects.observed.index["v1", "ConfigMap", "x", "ovn-relay"] = listeners
+    assert not objects.is_due(listeners)
+    assert not objects.is_due(endpoints)
+    assert objects.is_due(stateful_set(1))
