@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -12,7 +13,7 @@ import typing as t
 import _launcher_cases
 from _launcher_lib import Cluster, until
 from _vswitch import require_vswitch
-from conftest import run
+from conftest import run, within
 from test_ovs_launcher import Node
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.relay import SCRIPT as RELAY_SCRIPT
@@ -21,14 +22,15 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.find
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.images import CONTRACT
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.contents import contents_command
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.examine import EXAMINE, LAUNCHER
-from ansible_collections.c5c3.ovn.plugins.module_utils._relay.command_line import SCHEMA as RELAY_SCHEMA
 from ansible_collections.c5c3.ovn.plugins.module_utils._relay.command_line import (
+    LISTENERS,
     RelaySettings,
-    listeners_transaction,
+    listener_settings,
     relay_command,
     relay_control_socket,
     relay_database_socket,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._relay.command_line import SCHEMA as RELAY_SCHEMA
 
 cluster = _launcher_cases.cluster  # fixture
 
@@ -70,11 +72,13 @@ def test_a_relay(daemons: None, short_dir: pathlib.Path) -> None:
     )
     launcher = short_dir / "ovn-relay-launcher"
     launcher.write_text(RELAY_SCRIPT)
+    followed = short_dir / "settings"
+    followed.write_text(listener_settings(settings))
     environment = {
         "PATH": str(path.directory),
         "OVN_RELAY_LISTENERS_FILE": settings.listeners_file,
         "OVN_RELAY_SCHEMA": json.dumps(RELAY_SCHEMA),
-        "OVN_RELAY_LISTENERS": listeners_transaction(settings),
+        "OVN_RELAY_SETTINGS": str(followed),
         "OVN_RELAY_CONTROL_SOCKET": relay_control_socket(str(short_dir)),
         "OVN_RELAY_SOCKET": relay_database_socket(str(short_dir)),
     }
@@ -82,6 +86,15 @@ def test_a_relay(daemons: None, short_dir: pathlib.Path) -> None:
     def call(verb: str) -> subprocess.CompletedProcess[str]:
         words = [str(path.directory / "sh"), str(launcher), verb]
         return subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=20)
+
+    def shown() -> list[tuple[str, int]]:
+        """Role and probe of each listener."""
+        query = (
+            f'["{LISTENERS}",{{"op":"select","table":"Connection","where":[],"columns":["role","inactivity_probe"]}}]'
+        )
+        command = ["ovsdb-client", "-t", "5", "query", f"unix:{environment['OVN_RELAY_SOCKET']}", query]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return [(row["role"], row["inactivity_probe"]) for row in json.loads(done.stdout or '[{"rows":[]}]')[0]["rows"]]
 
     words = [str(path.directory / "sh"), str(launcher), "run", *relay_command(settings)]
     assert call("alive").returncode != 0
@@ -91,7 +104,12 @@ def test_a_relay(daemons: None, short_dir: pathlib.Path) -> None:
         until(lambda: call("alive").returncode == 0, "the relay")
         answer = call("ready")
         assert answer.returncode == 1
-        assert "connected to no member" in answer.stderr
+        assert "connected to no member" in answer.stderr or "does not listen" in answer.stderr
+        # Another probe and another role, in a server that runs.
+        for probe, role in ((7000, "ovn-controller"), (7000, "")):
+            followed.write_text(listener_settings(dataclasses.replace(settings, inactivity_probe=probe, role=role)))
+            until(lambda probe=probe, role=role: shown() == [(role, probe)], "a relay that follows", within(15))
+        until(lambda: "connected to no member" in call("ready").stderr, "a port that is bound", within(10))
     finally:
         process.terminate()
     assert process.wait(timeout=20) == 0

@@ -51,6 +51,7 @@ class Site:
             "southbound": {"replicas": SIZES["southbound"], "electionTimer": 2000},
             "relay": {"rbac": rbac, "resources": {"requests": {"memory": memory}}},
             "tls": {"southboundClientCaKey": "client-ca.crt"},
+            "neutronIntegration": {"sbConnection": {"allowedCidrs": []}},  # there is no other client
         }
         return self.plane(**{"spec": spec, "wait": False, "wait_timeout": 300, **options})
 

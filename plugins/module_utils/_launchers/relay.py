@@ -21,7 +21,7 @@ SCRIPT = r"""#!/bin/sh
 # Settings, all from the environment:
 #   OVN_RELAY_LISTENERS_FILE   database of the listeners, created anew at each start
 #   OVN_RELAY_SCHEMA           its schema
-#   OVN_RELAY_LISTENERS        a file that is followed: the role of clients, the transaction that changes all else, the transaction that fills the database
+#   OVN_RELAY_SETTINGS         a file that is followed: the role of clients, the transaction that changes all else, the transaction that fills the database
 #   OVN_RELAY_CONTROL_SOCKET, OVN_RELAY_SOCKET
 set -u
 LC_ALL=C
@@ -36,7 +36,7 @@ leave() {
     [ -z "$server" ] || ask exit >/dev/null 2>&1 || kill -TERM "$server" 2>/dev/null
 }
 
-read_settings() { { read -r role && read -r update && read -r listeners; } <"$OVN_RELAY_LISTENERS"; }
+read_settings() { { read -r role && read -r update && read -r listeners; } <"$OVN_RELAY_SETTINGS"; }
 
 transact() { ovsdb-client -t 5 transact "unix:$OVN_RELAY_SOCKET" "$1" >/dev/null; }
 
@@ -49,14 +49,14 @@ follow() {
         if [ "$role" = "$last_role" ]; then transact "$update"
         else transact '["Local_Config",{"op":"delete","table":"Config","where":[]}]' && transact "$listeners"; fi ||
             { role=$last_role listeners=$last && continue; }
-        echo "ovn-relay-launcher: listens as $OVN_RELAY_LISTENERS says now." >&2
+        echo "ovn-relay-launcher: listens as $OVN_RELAY_SETTINGS says now." >&2
     done
 }
 
 run() {
     file=$OVN_RELAY_LISTENERS_FILE
     rm -f "$file"
-    read_settings || { echo "ovn-relay-launcher: cannot read $OVN_RELAY_LISTENERS. Is its ConfigMap there?" >&2 && exit 1; }
+    read_settings || { echo "ovn-relay-launcher: cannot read $OVN_RELAY_SETTINGS. Is its ConfigMap there?" >&2 && exit 1; }
     printf '%s\n' "$OVN_RELAY_SCHEMA" >"$file.ovsschema" && ovsdb-tool create "$file" "$file.ovsschema" &&
         ovsdb-tool transact "$file" "$listeners" >/dev/null ||
         { echo "ovn-relay-launcher: cannot create $file. Is its volume full?" >&2 && exit 1; }

@@ -70,7 +70,7 @@ def relay_container(context: ManifestContext, mounts: list[Object]) -> Object:
             {
                 "OVN_RELAY_LISTENERS_FILE": settings.listeners_file,
                 "OVN_RELAY_SCHEMA": json.dumps(SCHEMA, separators=(",", ":")),
-                "OVN_RELAY_LISTENERS": f"{_LISTENERS}/{_LISTENERS_KEY}",
+                "OVN_RELAY_SETTINGS": f"{_LISTENERS}/{_LISTENERS_KEY}",
                 "OVN_RELAY_CONTROL_SOCKET": relay_control_socket(_RUN),
                 "OVN_RELAY_SOCKET": relay_database_socket(_RUN),
             }

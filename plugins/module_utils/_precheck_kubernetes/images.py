@@ -43,7 +43,9 @@ CONTRACT = (
         *("cluster", "ovn", "database", (*_SHELL, *_OVSDB, "ovsdb-client")),
         ("/usr/share/ovn/ovn-nb.ovsschema", "/usr/share/ovn/ovn-sb.ovsschema"),
     ),
-    Content("cluster", "ovn", "relay", ("sh", "rm", "ovsdb-server", "ovsdb-tool", "ovs-appctl", "ovsdb-client")),
+    Content(
+        "cluster", "ovn", "relay", ("sh", "rm", "sleep", "ovsdb-server", "ovsdb-tool", "ovs-appctl", "ovsdb-client")
+    ),
     Content("cluster", "ovn", "northd", ("sh", "head", "ovn-northd", "ovn-appctl")),
     Content(
         "cluster", "ovn", "database", ("findmnt",), without="a restored volume with XFS is not told from the newest one"
