@@ -55,7 +55,7 @@ def has_moved(pods: t.Iterable[Object]) -> bool:
 def _uses_unrestricted_port(pod: Object) -> bool:
     option = "--ovnsb-db="
     words = [word for one in pod["spec"]["containers"] for word in one.get("command") or ()]
-    endpoints = next((word[len(option) :].split(",") for word in words if word.startswith(option)), [])
+    endpoints: list[str] = next((word[len(option) :].split(",") for word in words if word.startswith(option)), [])
     return bool(endpoints) and all(one.endswith(f":{_PORT}") for one in endpoints)
 
 
