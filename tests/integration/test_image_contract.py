@@ -106,7 +106,7 @@ def test_a_relay(daemons: None, short_dir: pathlib.Path) -> None:
         assert answer.returncode == 1
         assert "connected to no member" in answer.stderr or "does not listen" in answer.stderr
         # Another probe and another role, in a server that runs.
-        for probe, role in ((7000, "ovn-controller"), (7000, "")):
+        for probe, role in ((7000, "ovn-controller"), (7000, ""), (8000, "ovn-controller")):
             followed.write_text(listener_settings(dataclasses.replace(settings, inactivity_probe=probe, role=role)))
             until(lambda probe=probe, role=role: shown() == [(role, probe)], "a relay that follows", within(15))
         until(lambda: "connected to no member" in call("ready").stderr, "a port that is bound", within(10))

@@ -8,6 +8,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import time
 import typing as t
 
 import _chassis_writer
@@ -191,14 +192,14 @@ def test_what_the_key_of_a_chassis_opens(site: Site, short_dir: pathlib.Path) ->
     assert refusal(kubelet.lan, site.chassis, kubelet.lan.ipv4("ovn-southbound-0"), 6644) == "UNKNOWN_CA"
     # And back, in every relay.
     site.run()
-    attack = ("set", "SB_Global", ".", "options:x=y")
     for pod in before:
-        endpoint = f"--db=ssl:{kubelet.lan.ipv4(pod)}:6642"
-        until(
-            lambda endpoint=endpoint: "permission error" in site.as_chassis(*SBCTL, endpoint, *attack).stderr,
-            f"the role in {pod}",
-            within(20),
-        )
+
+        def is_refused(endpoint: str = f"--db=ssl:{kubelet.lan.ipv4(pod)}:6642") -> bool:
+            # Another value each time: what is there already is not written.
+            attack = ("set", "SB_Global", ".", f"options:x={time.monotonic_ns()}")
+            return "permission error" in site.as_chassis(*SBCTL, endpoint, *attack).stderr
+
+        until(is_refused, f"the role in {pod}", within(20))
 
 
 def test_relays_take_over_from_members_that_serve_chassis(site: Site) -> None:
