@@ -243,7 +243,7 @@ def has_node_certificates(variables: Variables) -> bool:
     """Return whether the nodes of a hypervisor cluster have certificates of their own; its specification counts more than the option."""
     declared = _field(_specification(variables, "chassis"), "tls", "nodeCertificates")
     option = first_value(variables, "ovn_hypervisor_node_certificates", "ovn_node_certificates", default="shared")
-    return (declared or option) == "own"
+    return str(declared or option) == "own"
 
 
 def clusters_with_node_certificates(hostvars: Hostvars, groups: Groups) -> list[str]:
