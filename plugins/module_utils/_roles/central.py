@@ -166,8 +166,16 @@ def desired_state(
     timers = _each(lambda database: _timers(options, sizes.get(database, Size())))
     raft = _each(lambda database: endpoints(PORTS[database].raft))
     clients = _each(lambda database: endpoints(PORTS[database].unrestricted))
+
+    def asked_before_creation(database: Database) -> list[str]:
+        # At all ports: a file from before there were relays may know the port of chassis alone. A relay there forbids nothing.
+        ports = dict.fromkeys((PORTS[database].unrestricted, PORTS[database].client))
+        return [endpoint for port in ports for member, endpoint in endpoints(port).items() if member != host]
+
     environment = _each(
-        lambda database: launcher_environment(_launcher(options, database, host, raft[database], clients[database]))
+        lambda database: launcher_environment(
+            _launcher(options, database, host, raft[database][host], asked_before_creation(database))
+        )
     )
     sandbox = sandbox_settings(_database_sandbox(options))
     revision = _each(lambda database: sandbox_revision(_revision(environment[database]), sandbox))
@@ -318,19 +326,19 @@ def _launcher(
     options: CentralMachineOptions,
     database: Database,
     host: str,
-    raft: t.Mapping[str, str],
-    clients: t.Mapping[str, str],
+    local_address: str,
+    client_endpoints: t.Sequence[str],
 ) -> LauncherSettings:
     return LauncherSettings(
         database=database,
         member=host,
-        local_address=raft[host],
+        local_address=local_address,
         record_directory=f"{options.config_directory}/{database}",
         database_file=f"{options.database_directory}/{STEMS[database]}.db",
         run_directory=options.run_directory,
         state_directory=f"{_STATE}/{database}",
         schema_file=f"{options.schema_directory}/{SCHEMA_FILES[database]}",
-        client_endpoints=[endpoint for member, endpoint in clients.items() if member != host],
+        client_endpoints=client_endpoints,
         log_file=f"{_LOGS}/{_LOG_NAMES[database]}.log",
         log_levels=f"file:{options.log_level}",
         backlog_threshold=options.backlog_threshold,

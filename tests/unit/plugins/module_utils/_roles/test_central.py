@@ -88,7 +88,7 @@ class TestLauncher:
             "OVN_SCHEMA": "/usr/share/ovn/ovn-sb.ovsschema",
             "OVN_RUN_DIR": "/run/ovn",
             "OVN_STATE_DIR": "/run/c5c3-ovn/southbound",
-            "OVN_CLIENT_ENDPOINTS": "ssl:192.0.2.11:16642,ssl:c3:16642",
+            "OVN_CLIENT_ENDPOINTS": "ssl:192.0.2.11:16642,ssl:c3:16642,ssl:192.0.2.11:6642,ssl:c3:6642",
             "OVN_WAIT": "1",
             "OVN_POLL": "1",
             "OVN_LOG_FILE": "/var/log/ovn/ovsdb-server-sb.log",
