@@ -387,7 +387,7 @@ def integration(session: nox.Session) -> None:
     # The tests wait four fifths of their time. Each worker has an API server of its own, so the tests of a file need not stay together.
     # Files that are named are meant alone.
     everything = [] if any(argument.startswith("tests/") for argument in session.posargs) else ["tests/integration"]
-    command = ["pytest", *everything, "--numprocesses=6", "--dist=worksteal", *session.posargs]
+    command = ["pytest", *everything, "--numprocesses=6", "--dist=worksteal", "--durations=60", *session.posargs]
     with_second_try(session, command, HERE / ".nox" / "pytest-integration")
 
 
