@@ -395,8 +395,7 @@ class Writer:
 
     def stop(self) -> t.Any:
         self._process.send_signal(signal.SIGTERM)
-        output, _ = self._process.communicate(timeout=90)
-        return json.loads(output)
+        return json.loads(self._process.communicate(timeout=90)[0])
 
 
 def former_set(stateful_set: Object) -> Object:

@@ -17,12 +17,13 @@ from .certificates import CRYPTOGRAPHY_PROBLEM, belongs_together, digital_signat
 try:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519
+    from cryptography.hazmat.primitives.asymmetric import ed448, ed25519
     from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 except ImportError:  # SigningAuthority says so
     pass
 
 if t.TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
 _CLOCKS = datetime.timedelta(hours=1)  # those of machines differ a little
