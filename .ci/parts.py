@@ -111,6 +111,7 @@ def parts_of_this_project() -> list[Part]:
                 "-m",
                 "not api_server and not own_machines and not docker and not rotations",
                 "--numprocesses=4",
+                "--ignore=tests/integration/test_oldest.py",  # the part `oldest` runs them
             ),
         ),
         session(
