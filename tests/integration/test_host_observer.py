@@ -219,23 +219,23 @@ def test_certificates_of_chassis_and_clients_as_runs_record_them(observed: Obser
             same = (condition.get("status"), condition.get("reason")) == (status, reason)
             return same and all(word in condition["message"] for word in words)
 
-        until(reached, f"{reason} {words}", timeout=30)
+        until(reached, f"{reason} {words}", timeout=90)
 
     expect("True", "Valid")
     assert found() == {}
     ends = {("chassis", "one", "CA"): record("one", 20), ("client", "neutron", "CA"): record("neutron", 300, "client")}
     expect("True", "ChassisCertificateExpiresSoon", "Certificates of chassis end soon: one (")
-    until(lambda: found() == ends, "both", timeout=30)
+    until(lambda: found() == ends, "both", timeout=90)
     ends["chassis", "one", "CA"] = record("one", 300)
     expect("True", "Valid")
-    until(lambda: found() == ends, "the renewed one", timeout=30)
+    until(lambda: found() == ends, "the renewed one", timeout=90)
     record("two", -1)
     expect("False", "ChassisCertificateExpired", "have expired: two (")
     record("neutron", 20, "client", removed_chassis=["two"])
     expect("True", "ClientCertificateExpiresSoon", "neutron (")
     file.write_text("half of i")
     expect("True", "Valid")
-    until(lambda: found() == {}, "no sample of a list that cannot be read", timeout=30)
+    until(lambda: found() == {}, "no sample of a list that cannot be read", timeout=90)
 
 
 def test_a_directory_that_is_missing_is_named_and_the_status_goes_on(observed: Observed) -> None:
