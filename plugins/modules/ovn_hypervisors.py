@@ -306,6 +306,7 @@ def _options() -> dict[str, t.Any]:
                 "private_key": {"type": "str", "no_log": True},
                 "passphrase": {"type": "str", "no_log": True},
                 "validity_days": {"type": "int", "default": 365},
+                "other_chassis": texts,
             },
         },
         "api_server": {"type": "str"},
@@ -337,7 +338,7 @@ def _changed_objects(run: Hypervisors | AbsentHypervisors) -> list[str]:
 
 
 def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
-    desired = desired_from_params(module.params, cluster.server)
+    desired = desired_from_params(module.params, cluster.server, module.tmpdir)
     secret = desired.tls_secret if desired.southbound and not any(desired.tls) else None
     with contextlib.ExitStack() as stack:
         if secret:
@@ -345,7 +346,7 @@ def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
             files = stack.enter_context(
                 secret_files(cluster, secret, desired.namespace, module.tmpdir, module.warn, bundle)
             )
-            desired = desired_from_params({**module.params, **files}, cluster.server)
+            desired = desired_from_params({**module.params, **files}, cluster.server, module.tmpdir)
         return converge(module, cluster, desired)
 
 

@@ -20,7 +20,7 @@ from .._pki.signing import SigningAuthority
 class DesiredHypervisors(t.NamedTuple):
     """`southbound` and `northbound` as they are published; `asked` are the Southbound servers that the control node can connect to, if any.
 
-    `signer` signs for nodes that have certificates of their own.
+    `signer` signs for nodes that have certificates of their own; `other_chassis` are names that none of them may have. `directory` is for temporary files.
     """
 
     name: str
@@ -32,6 +32,8 @@ class DesiredHypervisors(t.NamedTuple):
     tls: TlsFiles
     tls_secret: str | None
     signer: SigningAuthority | None
+    other_chassis: frozenset[str]
+    directory: str
     api_server: str
     break_lock: bool
     force_conflicts: bool
@@ -43,8 +45,11 @@ class DesiredHypervisors(t.NamedTuple):
         return self.spec.has_node_certificates
 
 
-def desired_from_params(params: t.Mapping[str, t.Any], server: str) -> DesiredHypervisors:
-    """Return the options, checked; `InvalidInput` names the one that cannot work. `server` is the API server's URL, if `api_server` names no other."""
+def desired_from_params(params: t.Mapping[str, t.Any], server: str, directory: str) -> DesiredHypervisors:
+    """Return the options, checked; `InvalidInput` names the one that cannot work.
+
+    `server` is the API server's URL, if `api_server` names no other. `directory` is removed by Ansible when the module has ended.
+    """
     name, namespace = params["name"], params["namespace"]
     present = params["state"] == "present"
     spec = parse_spec(params["spec"] or {}, name=name, namespace=namespace)
@@ -75,6 +80,8 @@ def desired_from_params(params: t.Mapping[str, t.Any], server: str) -> DesiredHy
         tls=tls,
         tls_secret=(params["tls_secret"] or spec.tls_secret) if spec.tls.enabled else None,
         signer=_signer(params["signer"]) if spec.has_node_certificates else None,
+        other_chassis=frozenset((params["signer"] or {}).get("other_chassis") or ()),
+        directory=directory,
         api_server=params["api_server"] or server,
         break_lock=params["break_lock"],
         force_conflicts=params["force_conflicts"],

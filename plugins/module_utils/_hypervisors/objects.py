@@ -105,7 +105,14 @@ class HypervisorObjects:
             ip = address_of(one, plan.observed.chassis.get(one.node.name), plan.registry)
             later = _KNOWN_LATER if self._address_known_later(plan, one) else None
             add_address(addresses, one.node.name, ip, later=later)
-        return settings_files(plan.default, plan.chassis, to_remove, owner=plan.observed.owner, addresses=addresses)
+        return settings_files(
+            plan.default,
+            plan.chassis,
+            to_remove,
+            owner=plan.observed.owner,
+            addresses=addresses,
+            confirmed=plan.certified.names if plan.certified else None,
+        )
 
     def _converge(self, observed: ObservedHypervisors, manifests: list[Object]) -> list[ObjectChange]:
         def on_change(one: ObjectChange) -> None:

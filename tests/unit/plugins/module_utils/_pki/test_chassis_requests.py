@@ -34,7 +34,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._pki.chassis_requests imp
     judge_requests,
     pem_of,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._pki.signing import SigningAuthority
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki.signing import SigningAuthority, check_end
 
 Object = dict[str, t.Any]
 ACCOUNT = "system:serviceaccount:ovn-hypervisors:ovn-controller"
@@ -254,3 +254,24 @@ class TestSigning:
     def test_the_key_of_another_ca(self) -> None:
         with pytest.raises(InvalidInput, match=r"does not belong to signer\.certificate"):
             SigningAuthority(self.authority()[0], self.authority()[1], "", 1)
+
+    @pytest.mark.parametrize(
+        ("left", "words"),
+        [(400, ""), (365, ""), (364, "The CA of the chassis ends on 2030-12-31, so"), (1, "and not after 365 days")],
+    )
+    def test_a_ca_that_ends_soon(self, left: int, words: str) -> None:
+        end = datetime.datetime(2030, 12, 31, tzinfo=datetime.timezone.utc)
+        found = check_end(end, end - datetime.timedelta(days=left), 365)
+        assert words in found
+        assert bool(found) is bool(words)
+
+    @pytest.mark.parametrize("hours", [0, 0.5, 2, 5000])
+    def test_a_ca_that_has_ended_signs_nothing(self, hours: float) -> None:
+        """For an hour it could, because certificates begin an hour ago."""
+        certificate, key = self.authority(days=1)
+        signer = SigningAuthority(certificate, key, "", 365)
+        later = not_after(signer.certificate) + datetime.timedelta(hours=hours)
+        for attempt in (signer.check, lambda now: signer.sign(pem_of(request()), "a.example.com", now)):
+            with pytest.raises(InvalidInput, match=r"has ended on .* Replace it"):
+                attempt(later)
+        assert "ends on" in signer.check(NOW)
