@@ -14,15 +14,18 @@ import threading
 import typing as t
 
 from .._agent.log import as_ovn_error
-from .._errors import Conflict, OvnError, Refused
+from .._deadline import Deadline
+from .._errors import CertificateProblem, Conflict, OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
 from .._pki.chassis_requests import AskingNode, RequestDecision, judge_requests
-from .certificates import account_of, carry_out, list_requests
+from .certificates import account_of, carry_out, list_requests, pair_of_chassis
 from .desired import DesiredHypervisors
 from .plan import MOST_LISTED, HypervisorPlan
+from .southbound import check_access
 
 _PAUSE = 2.0  # seconds between two looks while a run waits
+_PROBE = "c5c3-ovn-run"  # the name of no chassis
 _NO_KEY = (
     "This run has no key of the CA of the chassis. Give it one (signer.private_key, ovn_pki_chassis_ca_private_key), or have the request signed by the program "
     "that has it."
@@ -45,6 +48,7 @@ class NodeSigning:
 
     def __init__(self, cluster: Cluster, desired: DesiredHypervisors, progress: Progress, *, check_mode: bool) -> None:
         self.cluster, self.desired, self.progress, self.check_mode = cluster, desired, progress, check_mode
+        self._let_in = False
         self._denied: dict[str, RequestDecision] = {}
         # As of the last look
         self._waiting: list[RequestDecision] = []
@@ -57,6 +61,26 @@ class NodeSigning:
             warning = self.desired.signer.check(datetime.datetime.now(datetime.timezone.utc))
             if warning:
                 self.progress.warn(warning)
+
+    def check_relays(self) -> None:
+        """Raise `Refused` if no server of chassis lets in what the CA signs: nodes would lose their connection with their first certificate."""
+        signer = self.desired.signer
+        if signer is None or self._let_in:
+            return
+        try:
+            with pair_of_chassis(signer, _PROBE, self.desired.directory) as pair:
+                tls = pair._replace(ca_certificate=self.desired.tls.ca_certificate)
+                check_access(self.desired.asked, tls, Deadline(15))
+        except (Unreachable, TimedOut):  # they have answered a moment ago, so this says nothing about the CA
+            return
+        except CertificateProblem as e:
+            raise Refused(
+                f"The servers of the Southbound database do not let in certificates of the CA that signs for nodes ({signer.name}), so with "
+                f"tls.nodeCertificates own no node could connect: {e} Run c5c3.ovn.central first, whose relays let that CA in; they need TLS and a role for "
+                "chassis (ovn_southbound_rbac). If certificates come from elsewhere, give ovn_pki_chassis_ca_certificate the CA that relays let in. "
+                "Nothing was changed."
+            ) from e
+        self._let_in = True
 
     def sign(self, plan: HypervisorPlan, *, current: bool = True) -> None:
         """Sign or deny each request that waits, in check mode only say so. `current`: the nodes were read just now. Nothing is done without a key."""

@@ -86,7 +86,11 @@ class Hypervisors:
         plan = plan_hypervisors(self.desired, observed, changed=self.changed)
         self.objects.settings(plan, plan.to_remove)  # an error in them has to be raised before anything is written
         plan = with_registry(plan, self._read_registry(observed.owner), changed=self.changed)
-        return with_confirmed_names(plan, self.desired.other_chassis) if self.desired.has_node_certificates else plan
+        if not self.desired.has_node_certificates:
+            return plan
+        if plan.registry is not None:
+            self.signing.check_relays()
+        return with_confirmed_names(plan, self.desired.other_chassis)
 
     def _acquire_lease(self, plan: HypervisorPlan, step: str) -> HypervisorPlan | None:
         """Acquire the Lease before the first change. If it is new, everything is planned again, as another run may have ended: return that plan."""

@@ -12,7 +12,15 @@ import datetime
 import typing as t
 
 from .._errors import InvalidInput
-from .certificates import CRYPTOGRAPHY_PROBLEM, belongs_together, digital_signature, load_authority, not_after, to_pem
+from .certificates import (
+    CRYPTOGRAPHY_PROBLEM,
+    belongs_together,
+    digital_signature,
+    display_name,
+    load_authority,
+    not_after,
+    to_pem,
+)
 
 try:
     from cryptography import x509
@@ -44,6 +52,10 @@ class SigningAuthority:
             raise InvalidInput(
                 "signer.private_key does not belong to signer.certificate. Give the key of the CA of the chassis."
             )
+
+    @property
+    def name(self) -> str:
+        return display_name(self.certificate)
 
     def check(self, now: datetime.datetime) -> str:
         """Return a warning if certificates cannot be valid as long as declared; `InvalidInput` if the CA has ended, and none would be valid at all."""
