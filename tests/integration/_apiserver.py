@@ -167,15 +167,16 @@ class ApiServer:
             return False
 
     def request(self, method: str, path: str, body: t.Any = None) -> bytes:
-        """What the administrator gets from the API, without any of our code."""
+        """What the administrator gets from the API, without any of our code. The method APPLY is a PATCH that applies."""
+        kinds = {"PATCH": "application/merge-patch+json", "APPLY": "application/apply-patch+yaml"}
         request = urllib.request.Request(
             self.url + path,
             data=None if body is None else json.dumps(body).encode(),
             headers={
                 "Authorization": f"Bearer {ADMIN_TOKEN}",
-                "Content-Type": "application/merge-patch+json" if method == "PATCH" else "application/json",
+                "Content-Type": kinds.get(method, "application/json"),
             },
-            method=method,
+            method="PATCH" if method == "APPLY" else method,
         )
         context = ssl.create_default_context(cafile=self.ca_certificate)
         with urllib.request.urlopen(request, timeout=20, context=context) as response:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import base64
-import contextlib
-import json
 import os
 import pathlib
 import shutil
 import subprocess
-import time
 import typing as t
 
 import pytest
@@ -19,17 +16,15 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 import test_relay
 from _agent import NODE, Agent
 from _apiserver import ApiServer
-from _hypervisors import Hypervisors, hypervisor_cluster
+from _node_site import REQUESTS, Site, await_request, certificate_of, node_site, warnings
 from _pki import Pki, is_signed
 from _rights import Operator
 from _vswitch import Vswitch, require_vswitch
-from conftest import RunModule, until
+from conftest import MakeCluster, RunModule, until
 from cryptography import x509
 from test_relay import ControlPlane as RelayPlane
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api
-from ansible_collections.c5c3.ovn.plugins.module_utils._agent.node_certificate import NodeCertificate
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import (
     PREPARATION,
     RIGHTS,
@@ -40,53 +35,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.righ
 
 plane = test_relay.plane  # a fixture
 
-Object = dict[str, t.Any]
-REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 DAY = 24 * 3600.0
-ACCOUNT = "ovn-controller"
-
-
-class Site:
-    """Nodes a and b (whose chassis has another name), the CA of the chassis, and the pods of ovn-controller as far as the API server knows them."""
-
-    def __init__(self, hypervisors: Hypervisors, authority: Pki, directory: pathlib.Path) -> None:
-        self.hypervisors, self.authority, self.directory = hypervisors, authority, directory
-        self.server, self.namespace = hypervisors.server, hypervisors.namespace
-        self.now = time.time()
-        hypervisors.node("a", "192.0.2.21")
-        hypervisors.node("b", "192.0.2.22", system_id="b.example.com")
-
-    def run(self, *, signs: bool = True, **options: t.Any) -> t.Any:
-        certificate, key = self.authority.as_texts()
-        signer = {"certificate": certificate, **({"private_key": key} if signs else {})}
-        spec = {"tls": {"enabled": True, "nodeCertificates": "own"}}
-        return self.hypervisors(**{"spec": spec, "southbound": ["ssl:127.0.0.1:1"], "signer": signer, **options})
-
-    def token_of(self, node: str, *, bound: bool = True) -> str:
-        """Return the token that a kubelet mounts into the pod on this node."""
-        pods = f"/api/v1/namespaces/{self.namespace}/pods"
-        name = f"ovn-controller-{node}"
-        container = {"name": "agent", "image": "ovn"}
-        spec = {"nodeName": node, "serviceAccountName": ACCOUNT, "containers": [container]}
-        try:
-            found = json.loads(self.server.request("GET", f"{pods}/{name}"))
-        except OSError:
-            found = json.loads(self.server.request("POST", pods, {"metadata": {"name": name}, "spec": spec}))
-        reference = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": found["metadata"]["uid"]}
-        place = f"/api/v1/namespaces/{self.namespace}/serviceaccounts/{ACCOUNT}/token"
-        body = {"spec": {"boundObjectRef": reference if bound else None}}
-        return str(json.loads(self.server.request("POST", place, body))["status"]["token"])
-
-    def agent(self, node: str, **token: bool) -> NodeCertificate:
-        folder, account = self.directory / f"tls-{node}", self.directory / f"account-{node}"
-        for one in (folder, account):
-            one.mkdir(exist_ok=True)
-        (account / "token").write_text(self.token_of(node, **token))
-        shutil.copy(self.server.ca_certificate, account / "ca.crt")
-        return NodeCertificate(str(folder), Api(self.server.url, str(account)), lambda: self.now)
-
-    def requests(self) -> list[Object]:
-        return list(json.loads(self.server.request("GET", REQUESTS))["items"])
 
 
 @pytest.fixture
@@ -94,38 +43,17 @@ def site(
     api_server: ApiServer,
     namespace: str,
     run_module: RunModule,
-    make_pki: t.Callable[[str], Pki],
+    raft_cluster: MakeCluster,
+    pki: Pki,
     tmp_path: pathlib.Path,
 ) -> t.Iterator[Site]:
-    with hypervisor_cluster(api_server, namespace, run_module) as hypervisors:
-        try:
-            yield Site(hypervisors, make_pki("chassis"), tmp_path)
-        finally:
-            api_server.request("DELETE", REQUESTS)
-            for kind in ("clusterroles", "clusterrolebindings"):
-                place = f"/apis/rbac.authorization.k8s.io/v1/{kind}/c5c3-ovn-certificates-{namespace}"
-                with contextlib.suppress(OSError):  # a test has deleted it
-                    api_server.request("DELETE", place)
-
-
-def certificate_of(agent: NodeCertificate) -> x509.Certificate:
-    return x509.load_pem_x509_certificate(pathlib.Path(agent.folder, "current/tls.crt").read_bytes())
-
-
-def await_request(agent: NodeCertificate, name: str) -> None:
-    """Rights that were just given take a moment."""
-
-    def asked() -> bool:
-        try:
-            agent.ensure(name)
-        except OvnError as e:
-            return "is not signed yet" in str(e)
-        return False
-
-    until(asked, "a request")
+    with node_site(api_server, namespace, run_module, pki, raft_cluster(1, "southbound", tls=pki), tmp_path) as made:
+        yield made
 
 
 def test_each_node_gets_a_certificate_with_the_name_of_its_chassis(site: Site) -> None:
+    site.run()
+    site.give_name("b", "b.example.com")
     site.run()
     agents = {"a": site.agent("a"), "b.example.com": site.agent("b")}
     for name, agent in agents.items():
@@ -177,35 +105,44 @@ def test_a_node_that_asks_for_the_name_of_another_is_denied(site: Site) -> None:
     site.run()
     attacker = site.agent("a")
     await_request(attacker, "b.example.com")
-    ran = site.run()
-    assert ran["steps"] == []
+    predicted, ran = site.run(check=True), site.run()
+    (request,) = site.requests()
+    assert predicted["steps"] == ran["steps"] == [f"deny CertificateSigningRequest {request['metadata']['name']}"]
+    assert ran["changed"]
+    assert any(" would be denied: its subject is" in one for one in warnings(predicted))
     (warning,) = [one for one in warnings(ran) if "was denied" in one]
     assert "declared is CN='a'" in warning
-    assert "node a is chassis a. Look at the pod of ovn-controller there." in warning
-    with pytest.raises(Refused, match=r"got no certificate: CertificateSigningRequest \S+ was denied: its subject is"):
+    assert "Look at the pod of ovn-controller on node a, which is chassis a." in warning
+    with pytest.raises(Refused, match="got no certificate: its subject is"):
         attacker.ensure("b.example.com")
     (request,) = site.requests()
     assert "certificate" not in request["status"]
     assert not site.run()["changed"]
 
 
-@pytest.mark.parametrize("case", ["a token of no pod", "a node that is no hypervisor", "an administrator"])
+@pytest.mark.parametrize(
+    "case", ["a token of no pod", "a node that is no hypervisor", "an administrator", "another account of the node"]
+)
 def test_who_else_gets_none(site: Site, case: str) -> None:
     site.run()
     if case == "a node that is no hypervisor":
         site.hypervisors.node("c", "192.0.2.23", labels={})
         asking = site.agent("c")
     else:
-        asking = site.agent("a", bound=case != "a token of no pod")
+        other = case == "another account of the node"
+        asking = site.agent("a", bound=case != "a token of no pod", account="default" if other else "ovn-controller")
     if case == "an administrator":  # an account of Kubernetes, but not ours
         pathlib.Path(site.directory, "account-a", "token").write_text("token-of-the-admin")
+    if case == "another account of the node":
+        site.let_ask("default")
     await_request(asking, "a")
     ran = site.run()
-    assert ran["steps"] == []
     (request,) = site.requests()
     assert "certificate" not in request.get("status", {})
     denied = [one["type"] for one in request.get("status", {}).get("conditions", ())]
-    assert denied == ([] if case == "an administrator" else ["Denied"])
+    assert denied == (["Denied"] if case == "a token of no pod" else [])
+    waits = [one for one in warnings(ran) if "its node c was no hypervisor when the run began" in one]
+    assert len(waits) == (case == "a node that is no hypervisor")
 
 
 def test_what_the_token_of_an_agent_can_do(site: Site) -> None:
@@ -279,7 +216,7 @@ def test_a_node_becomes_a_chassis_with_its_own_rights(
     require_vswitch()
     site.authority = plane.chassis_authority
     site.hypervisors.node(NODE, "192.0.2.23")
-    options = {"southbound": [plane.port]}
+    options = {"southbound": [plane.port], **plane.central.issue("run").options()}
     site.run(**options)
     machine = Vswitch(short_dir, "ch1")
     agent = Agent(machine.start(), short_dir)
@@ -324,7 +261,3 @@ def test_absent_takes_the_rights_away(site: Site) -> None:
     gone = site.run(state="absent")
     deleted = {f"{one['kind']}" for one in gone["objects"] if one["action"] == "deleted"}
     assert {"ClusterRole", "ClusterRoleBinding"} <= deleted
-
-
-def warnings(ran: t.Any) -> list[str]:
-    return [one if isinstance(one, str) else one["event"]["msg"] for one in ran.get("warnings", [])]
