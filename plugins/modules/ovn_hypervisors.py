@@ -90,9 +90,13 @@ options:
     description:
       - The CA of the chassis, which signs for nodes if C(tls.nodeCertificates) of O(spec) is V(own). The agent of each node makes its key, which never leaves
         the node, and a C(CertificateSigningRequest) of the signer C(ovn.c5c3.io/chassis); the module signs it if the API server says that it comes from that
-        node, and denies it otherwise.
+        node, and denies it if it asks for something else. Of several requests of a node the newest counts.
       - Requests are signed once in each run, and while it waits for the pods. A new node, or one whose certificate is to be renewed, waits for the next run.
-      - Without it nothing is signed, and nodes without a certificate are not waited for successfully.
+      - A node gets its first certificate only if the control node can ask the Southbound database, and no chassis of others has the name there. Names in
+        annotations do not count, because a kubelet can write those of its own Node. A name that is not that of the Node has to be declared as
+        C(spec.systemId) of its C(OVNChassis) by another field manager (C(kubectl apply --server-side)). Other requests wait, with a warning.
+      - Before the first change a server of the Southbound database has to let in what the CA signs.
+      - Without it or its key nothing is signed or denied, and nodes without a certificate are not waited for successfully.
     type: dict
     suboptions:
       certificate:
@@ -109,6 +113,10 @@ options:
         description: How long certificates are valid, in days. The agents ask for the next one after two thirds of that time.
         type: int
         default: 365
+      other_chassis:
+        description: Names of chassis that are not of this cluster, for example of the machines of the inventory. No node gets a certificate with one of them.
+        type: list
+        elements: str
   api_server:
     description: URL of the API server that C(ovn-config) shows. The default is the one that this module talks to.
     type: str
