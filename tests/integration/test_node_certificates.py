@@ -130,11 +130,11 @@ def test_who_else_gets_none(site: Site, case: str) -> None:
         asking = site.agent("c")
     else:
         other = case == "another account of the node"
-        asking = site.agent("a", bound=case != "a token of no pod", account="default" if other else "ovn-controller")
+        asking = site.agent("a", bound=case != "a token of no pod", account="ovs" if other else "ovn-controller")
     if case == "an administrator":  # an account of Kubernetes, but not ours
         pathlib.Path(site.directory, "account-a", "token").write_text("token-of-the-admin")
     if case == "another account of the node":
-        site.let_ask("default")
+        site.let_ask("ovs")
     await_request(asking, "a")
     ran = site.run()
     (request,) = site.requests()
