@@ -54,10 +54,13 @@ class Site:
 
     def let_ask(self, account: str) -> None:
         """Give another account of the namespace the right to create requests."""
-        subject = {"kind": "ServiceAccount", "name": account, "namespace": self.namespace}
-        place = f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/c5c3-ovn-certificates-{self.namespace}"
-        found = json.loads(self.server.request("GET", place))
-        self.server.request("PATCH", place, {"subjects": [*found["subjects"], subject]})
+        name, group = f"c5c3-ovn-certificates-{self.namespace}", "rbac.authorization.k8s.io"
+        binding = {
+            "metadata": {"name": f"{name}-{account}"},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": self.namespace}],
+        }
+        self.server.request("POST", f"/apis/{group}/v1/clusterrolebindings", binding)
 
     def give_name(self, node: str, name: str) -> None:
         """An operator says which chassis it is, in a place where no kubelet may write. The definition has to be there."""
