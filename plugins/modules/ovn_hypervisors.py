@@ -280,6 +280,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._errors import OvnError
 from ..module_utils._hypervisors.absent import AbsentHypervisors
+from ..module_utils._hypervisors.authorities import read_authorities
 from ..module_utils._hypervisors.desired import DesiredHypervisors, desired_from_params
 from ..module_utils._hypervisors.observed_state import read_state
 from ..module_utils._hypervisors.run import Hypervisors
@@ -350,9 +351,15 @@ def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
 
 
 def converge(module: AnsibleModule, cluster: Cluster, desired: DesiredHypervisors) -> dict[str, t.Any]:
-    observed = read_state(cluster, desired.name, desired.namespace, node_certificates=desired.has_node_certificates)
+    is_present = module.params["state"] == "present"
+    looks_for_rights = desired.has_node_certificates or not is_present
+    observed = read_state(cluster, desired.name, desired.namespace, node_certificates=looks_for_rights)
     run: Hypervisors | AbsentHypervisors
-    if module.params["state"] == "present":
+    if is_present:
+        authorities, problem = read_authorities(cluster, desired)
+        desired = desired._replace(authorities=authorities)
+        if problem:
+            module.warn(problem)
         run = Hypervisors(cluster, desired, observed, check_mode=module.check_mode)
     else:
         run = AbsentHypervisors(cluster, desired, observed, check_mode=module.check_mode)
