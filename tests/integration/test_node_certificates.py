@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import datetime
+import itertools
 import json
 import os
 import pathlib
@@ -30,6 +32,7 @@ from test_relay import ControlPlane as RelayPlane
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.node_certificate import NodeCertificate
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki.signing import SigningAuthority
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import (
     PREPARATION,
     RIGHTS,
@@ -41,6 +44,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.righ
 plane = test_relay.plane  # a fixture
 
 Object = dict[str, t.Any]
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 DAY = 24 * 3600.0
 ACCOUNT = "ovn-controller"
@@ -52,14 +56,19 @@ class Site:
     def __init__(self, hypervisors: Hypervisors, authority: Pki, directory: pathlib.Path) -> None:
         self.hypervisors, self.authority, self.directory = hypervisors, authority, directory
         self.server, self.namespace = hypervisors.server, hypervisors.namespace
-        self.now = time.time()
+        self.now, self.ticks = time.time(), itertools.count(step=10_000.0)  # hours go by between two looks of an agent
+        self.tls = authority.issue("hypervisors", usages=("client",))
+        self.server.request("POST", self.place("secrets"), self.tls.secret("ovn-tls"))
         hypervisors.node("a", "192.0.2.21")
         hypervisors.node("b", "192.0.2.22", system_id="b.example.com")
+
+    def place(self, kind: str, name: str = "", group: str = "api/v1") -> str:
+        return f"/{group}/namespaces/{self.namespace}/{kind}" + (f"/{name}" if name else "")
 
     def run(self, *, signs: bool = True, **options: t.Any) -> t.Any:
         certificate, key = self.authority.as_texts()
         signer = {"certificate": certificate, **({"private_key": key} if signs else {})}
-        spec = {"tls": {"enabled": True, "nodeCertificates": "own"}}
+        spec = {"tls": {"enabled": True, "nodeCertificates": options.pop("certificates", "own")}}
         return self.hypervisors(**{"spec": spec, "southbound": ["ssl:127.0.0.1:1"], "signer": signer, **options})
 
     def token_of(self, node: str, *, bound: bool = True) -> str:
@@ -83,7 +92,30 @@ class Site:
             one.mkdir(exist_ok=True)
         (account / "token").write_text(self.token_of(node, **token))
         shutil.copy(self.server.ca_certificate, account / "ca.crt")
-        return NodeCertificate(str(folder), Api(self.server.url, str(account)), lambda: self.now)
+        api, issuer = Api(self.server.url, str(account)), self.variables().get("OVN_NODE_TLS_ISSUER", "")
+        return NodeCertificate(str(folder), api, issuer, now=lambda: self.now, ticks=lambda: next(self.ticks))
+
+    def template(self) -> Object:
+        """Return the specification of the pods."""
+        found = json.loads(self.server.request("GET", self.place("daemonsets", ACCOUNT, "apis/apps/v1")))
+        return t.cast(Object, found["spec"]["template"]["spec"])
+
+    def variables(self) -> dict[str, str]:
+        """Return the environment of the agents, as it is declared."""
+        (agent,) = [one for one in self.template()["containers"] if one["name"] == "agent"]
+        return {one["name"]: one.get("value", "") for one in agent["env"]}
+
+    def authorities(self) -> str:
+        """Return the CAs that nodes trust."""
+        found = json.loads(self.server.request("GET", self.place("configmaps", "ovn-chassis-ca")))
+        return str(found["data"]["ca.crt"])
+
+    def kubelet_reads(self, kind: str, name: str) -> bool:
+        """Return whether the kubelet of node a may read this object."""
+        asked = {"namespace": self.namespace, "verb": "get", "resource": kind, "name": name}
+        spec = {"user": "system:node:a", "groups": ["system:nodes"], "resourceAttributes": asked}
+        answer = self.server.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": spec})
+        return bool(json.loads(answer)["status"]["allowed"])
 
     def requests(self) -> list[Object]:
         return list(json.loads(self.server.request("GET", REQUESTS))["items"])
@@ -272,6 +304,138 @@ def test_a_user_with_exactly_these_rights(site: Site, tmp_path: pathlib.Path) ->
     assert e.value.details["http_status"] == 403
 
 
+def test_the_kubelet_of_a_node_cannot_read_the_key_of_the_cluster(site: Site) -> None:
+    """With the pod of its node as it is declared: it may read each Secret that this names, and what else it names."""
+    site.run()
+    pod = {"metadata": {"name": "ovn-controller-a"}, "spec": {**site.template(), "nodeName": "a"}}
+    assert site.kubelet_reads("configmaps", "ovn-chassis-ca") is False
+    site.server.request("POST", site.place("pods"), pod)
+    until(lambda: site.kubelet_reads("configmaps", "ovn-chassis-ca"), "the rights by that pod")
+    assert site.kubelet_reads("secrets", "ovn-tls") is False
+    # As with pods that share the Secret, whatever they mount of it.
+    items = [{"key": "ca.crt", "path": "ca.crt"}]
+    volume = {"name": "tls", "secret": {"secretName": "ovn-tls", "items": items}}
+    spec = {"nodeName": "a", "containers": [{"name": "x", "image": "x"}], "volumes": [volume]}
+    site.server.request("POST", site.place("pods"), {"metadata": {"name": "other"}, "spec": spec})
+    until(lambda: site.kubelet_reads("secrets", "ovn-tls"), "the rights by the other pod")
+
+
+def test_the_cas_of_nodes_follow_the_secret(site: Site, make_pki: t.Callable[[str], Pki]) -> None:
+    site.run()
+    assert site.authorities() == pathlib.Path(site.tls.ca_certificate).read_text()
+    generations = site.hypervisors.generations()
+    bundle = site.authorities() + pathlib.Path(make_pki("next").ca_certificate).read_text()
+    data = {"ca.crt": base64.b64encode(bundle.encode()).decode()}
+    site.server.request("PATCH", site.place("secrets", "ovn-tls"), {"data": data})
+    assert "ConfigMap ovn-chassis-ca" in changed(site.run(check=True))
+    assert changed(site.run()) == ["ConfigMap ovn-chassis-ca"]
+    assert site.authorities() == bundle
+    assert site.hypervisors.generations() == generations, "running pods get them"
+    # Without the Secret nodes keep what they trust.
+    site.server.request("DELETE", site.place("secrets", "ovn-tls"))
+    ran = site.run()
+    assert not ran["changed"]
+    (warning,) = [one for one in warnings(ran) if "so the CAs that nodes trust stay as they are" in one]
+    assert warning.startswith(f"Secret {site.namespace}/ovn-tls does not exist")
+    assert site.authorities() == bundle
+
+
+def test_another_ca_signs(site: Site, make_pki: t.Callable[[str], Pki]) -> None:
+    """The pods are replaced one by one; a node uses its certificate until it has that of the other CA, and is not ready before."""
+    site.run()
+    agents = {name: site.agent(name) for name in ("a", "b")}
+    names = {"a": "a", "b": "b.example.com"}
+    for node, agent in agents.items():
+        await_request(agent, names[node])
+    site.run()
+    for node, agent in agents.items():
+        agent.ensure(names[node])
+    generations = site.hypervisors.generations()
+    site.authority = make_pki("other")
+    assert site.run()["steps"] == []
+    after = site.hypervisors.generations()
+    assert (after["ovs"], after["ovn-controller"]) == (generations["ovs"], generations["ovn-controller"] + 1)
+
+    agent = agents["a"]
+    agent.ensure("a")
+    assert (agent.problem, agent.is_urgent) == ("", False), "its pod is the former one"
+    former, agent = certificate_of(agent), site.agent("a")
+    agent.ensure("a")
+    assert certificate_of(agent) == former
+    assert agent.is_urgent
+    assert agent.problem.startswith("The certificate in use is of another CA than that which signs today.")
+    assert site.run()["steps"] == ["sign the certificate of chassis a"]
+    agent.ensure("a")
+    assert (agent.problem, agent.is_urgent) == ("", False)
+    assert is_signed(
+        certificate_of(agent), x509.load_pem_x509_certificate(pathlib.Path(site.authority.ca_certificate).read_bytes())
+    )
+    assert not site.run()["changed"]
+
+
+def test_somebody_else_has_signed(site: Site, make_pki: t.Callable[[str], Pki]) -> None:
+    """A certificate that is no good replaces none."""
+    site.run()
+    agent = site.agent("a")
+    await_request(agent, "a")
+    site.run()
+    agent.ensure("a")
+    former = certificate_of(agent)
+    site.now += 250 * DAY
+    agent.ensure("a")
+    (request,) = [one for one in site.requests() if not (one.get("status") or {}).get("certificate")]
+    name = request["metadata"]["name"]
+    signer = SigningAuthority(*make_pki("false").as_texts(), "", 365)
+    pem = base64.b64decode(request["spec"]["request"]).decode()
+    now = datetime.datetime.fromtimestamp(site.now, datetime.timezone.utc)
+    signed = base64.b64encode(signer.sign(pem, "a", now).encode()).decode()
+    condition = {"type": "Approved", "status": "True", "reason": "x", "message": "x"}
+    site.server.request("PATCH", f"{REQUESTS}/{name}/approval", {"status": {"conditions": [condition]}})
+    site.server.request("PATCH", f"{REQUESTS}/{name}/status", {"status": {"certificate": signed}})
+    agent.ensure("a")
+    assert "is not used: another CA than that of the chassis has signed it" in agent.problem
+    assert certificate_of(agent) == former
+    # It asks again, with another key.
+    agent.ensure("a")
+    assert site.run()["steps"] == ["sign the certificate of chassis a"]
+    agent.ensure("a")
+    assert agent.problem == ""
+    assert certificate_of(agent) != former
+
+
+def test_nodes_share_a_certificate_again(site: Site) -> None:
+    """What is left of their own goes: rights, CAs, and by the agents the keys. Then they get their own again."""
+    site.run()
+    assert site.variables()["OVN_NODE_TLS_DIR"] == "/node-tls"
+    predicted = site.run(check=True, certificates="shared")
+    ran = site.run(certificates="shared")
+    left = {"ClusterRole", "ClusterRoleBinding", "ConfigMap"}
+    for one in (predicted, ran):
+        assert {o["kind"] for o in one["objects"] if o["action"] == "deleted"} == left
+    assert site.variables()["OVN_UNUSED_TLS_DIR"] == "/node-tls"
+    assert "ovn-tls" in json.dumps(site.template())
+    for kind in ("clusterroles", "clusterrolebindings"):
+        with pytest.raises(OSError, match="404"):
+            site.server.request("GET", f"{RBAC}/{kind}/c5c3-ovn-certificates-{site.namespace}")
+    again = site.run(certificates="shared")
+    assert not again["changed"]
+    assert again["requests"] <= 7, "it does not look for rights in each run; one is for the Secret"
+    site.run()
+    assert "ovn-tls" not in json.dumps(site.template())
+    agent = site.agent("a")
+    await_request(agent, "a")
+    assert site.run()["steps"] == ["sign the certificate of chassis a"]
+
+
+def test_absent_finds_the_rights_by_their_labels(site: Site) -> None:
+    """Also where the specification does not say that nodes had their own; but not those of another cluster in this namespace."""
+    site.run()
+    other = site.run(state="absent", name="other", certificates="own")
+    assert "ClusterRole" not in {one["kind"] for one in other["objects"]}
+    gone = site.run(state="absent", certificates="shared")
+    assert {"ClusterRole", "ClusterRoleBinding"} <= {o["kind"] for o in gone["objects"] if o["action"] == "deleted"}
+
+
 def test_a_node_becomes_a_chassis_with_its_own_rights(
     site: Site, plane: RelayPlane, daemons: None, short_dir: pathlib.Path
 ) -> None:
@@ -324,6 +488,10 @@ def test_absent_takes_the_rights_away(site: Site) -> None:
     gone = site.run(state="absent")
     deleted = {f"{one['kind']}" for one in gone["objects"] if one["action"] == "deleted"}
     assert {"ClusterRole", "ClusterRoleBinding"} <= deleted
+
+
+def changed(ran: t.Any) -> list[str]:
+    return [f"{one['kind']} {one['name']}" for one in ran["objects"] if one["action"] != "unchanged"]
 
 
 def warnings(ran: t.Any) -> list[str]:
