@@ -85,6 +85,8 @@ options:
     description:
       - Secret in O(namespace) with C(tls.crt), C(tls.key) and C(ca.crt), which all nodes share. The default is the one of O(spec).
       - C(tls.caConfigMapRef) of O(spec) names a ConfigMap in O(namespace) whose CAs are trusted in place of C(ca.crt).
+      - If C(tls.nodeCertificates) of O(spec) is V(own), it is for this module alone, and no pod names it. The module copies its C(ca.crt) into the ConfigMap
+        C(ovn-chassis-ca) for the nodes.
     type: str
   signer:
     description:
@@ -92,11 +94,12 @@ options:
         the node, and a C(CertificateSigningRequest) of the signer C(ovn.c5c3.io/chassis); the module signs it if the API server says that it comes from that
         node, and denies it otherwise.
       - Requests are signed once in each run, and while it waits for the pods. A new node, or one whose certificate is to be renewed, waits for the next run.
-      - Without it nothing is signed, and nodes without a certificate are not waited for successfully.
+      - Without it nothing is signed, and nodes use what other programs have signed, by whichever CA.
     type: dict
     suboptions:
       certificate:
-        description: Certificate of the CA, as PEM text.
+        description:
+          - Certificate of the CA, as PEM text. A certificate of another CA serves until a node has one of this CA; pods are replaced one by one when it changes.
         type: str
         required: true
       private_key:

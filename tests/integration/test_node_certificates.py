@@ -15,6 +15,7 @@ import time
 import typing as t
 
 import pytest
+import yaml
 
 pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")
 
@@ -30,6 +31,7 @@ from cryptography import x509
 from test_relay import ControlPlane as RelayPlane
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.key_pair import make_request
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.node_certificate import NodeCertificate
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.signing import SigningAuthority
@@ -48,6 +50,7 @@ RBAC = "/apis/rbac.authorization.k8s.io/v1"
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 DAY = 24 * 3600.0
 ACCOUNT = "ovn-controller"
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "kubernetes.md"
 
 
 class Site:
@@ -261,6 +264,38 @@ def test_what_the_token_of_an_agent_can_do(site: Site) -> None:
     for attempt in attempts:
         with pytest.raises(Refused, match=" 403: "):
             attempt()
+
+
+def test_the_policy_of_the_page_binds_the_agents_to_our_signer(site: Site) -> None:
+    site.run()
+    agent = site.agent("a")
+    text = PAGE.read_text(encoding="utf-8").replace("ovn-system:ovn-controller", f"{site.namespace}:{ACCOUNT}")
+    (block,) = [one for one in text.split("```yaml\n")[1:] if "kind: ValidatingAdmissionPolicy\n" in one]
+    kinds = "/apis/admissionregistration.k8s.io/v1/"
+    policies = list(yaml.safe_load_all(block.partition("```")[0]))
+    pem = pathlib.Path(make_request(str(site.directory / "scratch"), "a")).read_bytes()
+    csr = {"request": base64.b64encode(pem).decode(), "usages": ["client auth"], "signerName": "example.com/other"}
+
+    def refusal() -> str:
+        body = {"metadata": {"generateName": "other-"}, "spec": csr}
+        try:
+            agent.api.create(
+                REQUESTS, {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", **body}
+            )
+        except Refused as e:
+            return str(e)
+        return ""
+
+    until(lambda: refusal() == "", "the right to ask")
+    places = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
+    try:
+        for place, policy in zip(places, policies):
+            site.server.request("POST", f"{kinds}{place}", policy)
+        until(lambda: "This account asks for certificates of chassis alone." in refusal(), "the policy")
+        await_request(agent, "a")
+    finally:
+        for place in places:
+            site.server.request("DELETE", f"{kinds}{place}/ovn-node-certificates")
 
 
 def test_a_user_with_exactly_these_rights(site: Site, tmp_path: pathlib.Path) -> None:
