@@ -99,7 +99,7 @@ options:
     suboptions:
       certificate:
         description:
-          - Certificate of the CA, as PEM text. A certificate of another CA serves until a node has one of this CA; pods are replaced one by one when it changes.
+          - Certificate of the CA, as PEM text. When it changes, pods are replaced one by one, and each node uses its certificate until it has one of this CA.
         type: str
         required: true
       private_key:
