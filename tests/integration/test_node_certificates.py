@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import dataclasses
 import datetime
 import itertools
 import json
@@ -477,6 +478,8 @@ def test_a_node_becomes_a_chassis_with_its_own_rights(
     """Agent, run, relay, northd and ovn-controller: the agent waits for the certificate, ovn-controller registers through the relay with it."""
     require_vswitch()
     site.authority = plane.chassis_authority
+    tls = dataclasses.replace(site.authority.issue("rack"), ca_certificate=plane.central.ca_certificate)
+    site.server.request("PATCH", site.place("secrets", "ovn-tls"), {"data": tls.secret("ovn-tls")["data"]})
     site.hypervisors.node(NODE, "192.0.2.23")
     options = {"southbound": [plane.port]}
     site.run(**options)
@@ -497,6 +500,7 @@ def test_a_node_becomes_a_chassis_with_its_own_rights(
             OVN_NODE_TLS_DIR=str(folder),
             OVN_API_SERVER=site.server.url,
             OVN_SERVICE_ACCOUNT_DIR=str(account),
+            OVN_NODE_TLS_ISSUER=site.variables()["OVN_NODE_TLS_ISSUER"],
             **dict(zip(("OVN_PRIVATE_KEY", "OVN_CERTIFICATE", "OVN_CA_CERTIFICATE"), pair)),
         )
         agent.until_trouble(f"for chassis {NODE} is not signed yet. Run c5c3.ovn.hypervisors")
