@@ -85,6 +85,8 @@ options:
     description:
       - Secret in O(namespace) with C(tls.crt), C(tls.key) and C(ca.crt), which all nodes share. The default is the one of O(spec).
       - C(tls.caConfigMapRef) of O(spec) names a ConfigMap in O(namespace) whose CAs are trusted in place of C(ca.crt).
+      - If C(tls.nodeCertificates) of O(spec) is V(own), it is for this module alone, and no pod names it. The module copies its C(ca.crt) into the ConfigMap
+        C(ovn-chassis-ca) for the nodes.
     type: str
   signer:
     description:
@@ -96,11 +98,12 @@ options:
         annotations do not count, because a kubelet can write those of its own Node. A name that is not that of the Node has to be declared as
         C(spec.systemId) of its C(OVNChassis) by another field manager (C(kubectl apply --server-side)). Other requests wait, with a warning.
       - Before the first change a server of the Southbound database has to let in what the CA signs.
-      - Without it or its key nothing is signed or denied, and nodes without a certificate are not waited for successfully.
+      - Without it or its key nothing is signed or denied, and nodes use what other programs have signed, by whichever CA.
     type: dict
     suboptions:
       certificate:
-        description: Certificate of the CA, as PEM text.
+        description:
+          - Certificate of the CA, as PEM text. When it changes, pods are replaced one by one, and each node uses its certificate until it has one of this CA.
         type: str
         required: true
       private_key:
@@ -288,6 +291,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._errors import OvnError
 from ..module_utils._hypervisors.absent import AbsentHypervisors
+from ..module_utils._hypervisors.authorities import read_authorities
 from ..module_utils._hypervisors.desired import DesiredHypervisors, desired_from_params
 from ..module_utils._hypervisors.observed_state import read_state
 from ..module_utils._hypervisors.run import Hypervisors
@@ -359,9 +363,15 @@ def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
 
 
 def converge(module: AnsibleModule, cluster: Cluster, desired: DesiredHypervisors) -> dict[str, t.Any]:
-    observed = read_state(cluster, desired.name, desired.namespace, node_certificates=desired.has_node_certificates)
+    is_present = module.params["state"] == "present"
+    looks_for_rights = desired.has_node_certificates or not is_present
+    observed = read_state(cluster, desired.name, desired.namespace, node_certificates=looks_for_rights)
     run: Hypervisors | AbsentHypervisors
-    if module.params["state"] == "present":
+    if is_present:
+        authorities, problem = read_authorities(cluster, desired)
+        desired = desired._replace(authorities=authorities)
+        if problem:
+            module.warn(problem)
         run = Hypervisors(cluster, desired, observed, check_mode=module.check_mode)
     else:
         run = AbsentHypervisors(cluster, desired, observed, check_mode=module.check_mode)

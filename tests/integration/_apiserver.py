@@ -144,7 +144,8 @@ class ApiServer:
                 f"--service-account-key-file={accounts.certificate}",
                 f"--service-account-signing-key-file={accounts.private_key}",
                 f"--token-auth-file={tokens}",
-                "--authorization-mode=RBAC",
+                # As everywhere: what kubelets may read is decided by the pods of their node.
+                "--authorization-mode=Node,RBAC",
                 # As on OpenShift: who makes an object that blocks the deletion of its owner needs a right on the owner.
                 "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
                 # Nobody makes the tokens and accounts that it would wait for.

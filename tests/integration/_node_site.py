@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import pathlib
 import shutil
@@ -38,16 +39,20 @@ class Site:
             directory,
         )
         self.server, self.namespace = hypervisors.server, hypervisors.namespace
-        self.now = time.time()
+        self.now, self.ticks = time.time(), itertools.count(step=10_000.0)  # hours go by between two looks of an agent
+        self.tls = authority.issue("hypervisors", usages=("client",))
+        self.server.request("POST", self.place("secrets"), self.tls.secret("ovn-tls"))
         hypervisors.node("a", "192.0.2.21")
         hypervisors.node("b", "192.0.2.22", system_id="b.example.com")
+
+    def place(self, kind: str, name: str = "", group: str = "api/v1") -> str:
+        return f"/{group}/namespaces/{self.namespace}/{kind}" + (f"/{name}" if name else "")
 
     def run(self, *, signs: bool = True, **options: t.Any) -> t.Any:
         certificate, key = self.authority.as_texts()
         signer = {"certificate": certificate, **({"private_key": key} if signs else {})}
-        spec = {"tls": {"enabled": True, "nodeCertificates": "own"}}
-        asked = {"southbound": self.southbound.endpoints, **self.authority.issue("run").options()}
-        return self.hypervisors(**{"spec": spec, "signer": signer, **asked, **options})
+        spec = {"tls": {"enabled": True, "nodeCertificates": options.pop("certificates", "own")}}
+        return self.hypervisors(**{"spec": spec, "signer": signer, "southbound": self.southbound.endpoints, **options})
 
     def sbctl(self, *arguments: str) -> str:
         return run("ovn-sbctl", f"--db={self.southbound.members[0].socket}", "--timeout=20", *arguments).strip()
@@ -89,7 +94,30 @@ class Site:
             one.mkdir(exist_ok=True)
         (account / "token").write_text(self.token_of(node, **token))
         shutil.copy(self.server.ca_certificate, account / "ca.crt")
-        return NodeCertificate(str(folder), Api(self.server.url, str(account)), lambda: self.now)
+        api, issuer = Api(self.server.url, str(account)), self.variables().get("OVN_NODE_TLS_ISSUER", "")
+        return NodeCertificate(str(folder), api, issuer, now=lambda: self.now, ticks=lambda: next(self.ticks))
+
+    def template(self) -> Object:
+        """Return the specification of the pods."""
+        found = json.loads(self.server.request("GET", self.place("daemonsets", ACCOUNT, "apis/apps/v1")))
+        return t.cast(Object, found["spec"]["template"]["spec"])
+
+    def variables(self) -> dict[str, str]:
+        """Return the environment of the agents, as it is declared."""
+        (agent,) = [one for one in self.template()["containers"] if one["name"] == "agent"]
+        return {one["name"]: one.get("value", "") for one in agent["env"]}
+
+    def authorities(self) -> str:
+        """Return the CAs that nodes trust."""
+        found = json.loads(self.server.request("GET", self.place("configmaps", "ovn-chassis-ca")))
+        return str(found["data"]["ca.crt"])
+
+    def kubelet_reads(self, kind: str, name: str) -> bool:
+        """Return whether the kubelet of node a may read this object."""
+        asked = {"namespace": self.namespace, "verb": "get", "resource": kind, "name": name}
+        spec = {"user": "system:node:a", "groups": ["system:nodes"], "resourceAttributes": asked}
+        answer = self.server.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": spec})
+        return bool(json.loads(answer)["status"]["allowed"])
 
     def requests(self) -> list[Object]:
         return list(json.loads(self.server.request("GET", REQUESTS))["items"])

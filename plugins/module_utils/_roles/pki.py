@@ -294,6 +294,11 @@ def _usage(options: CertificateOptions) -> list[str]:
     return ["clientAuth"] if options.certificate == "chassis" else ["serverAuth", "clientAuth"]
 
 
+def trusts_secret(variables: Variables, certificate: Certificate) -> bool:
+    """Return whether pods trust the CAs in the Secret, and not those in a ConfigMap of another owner."""
+    return not _field(_specification(variables, certificate), "tls", "caConfigMapRef")
+
+
 def pod_security_of(certificate: Certificate, hostvars: Hostvars, groups: Groups, host: str) -> str:
     """Return the Pod Security level of the namespace of `host`, if it is created.
 
