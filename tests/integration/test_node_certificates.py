@@ -386,7 +386,7 @@ def test_absent_finds_the_rights_by_their_labels(site: Site) -> None:
 
 
 def test_a_node_becomes_a_chassis_with_its_own_rights(
-    site: Site, plane: RelayPlane, daemons: None, short_dir: pathlib.Path
+    site: Site, plane: RelayPlane, daemons: None, make_pki: t.Callable[[str], Pki], short_dir: pathlib.Path
 ) -> None:
     """Agent, run, relay, northd and ovn-controller: the agent waits for the certificate, ovn-controller registers through the relay with it."""
     require_vswitch()
@@ -408,14 +408,13 @@ def test_a_node_becomes_a_chassis_with_its_own_rights(
         machine.start_vswitchd()
         settings = site.hypervisors.settings()
         agent.write(settings["_default"], settings.get(NODE))
-        agent.start(
-            outside=True,
-            OVN_NODE_TLS_DIR=str(folder),
-            OVN_API_SERVER=site.server.url,
-            OVN_SERVICE_ACCOUNT_DIR=str(account),
-            OVN_NODE_TLS_ISSUER=site.variables()["OVN_NODE_TLS_ISSUER"],
+        environment = {
+            "OVN_NODE_TLS_DIR": str(folder),
+            "OVN_API_SERVER": site.server.url,
+            "OVN_SERVICE_ACCOUNT_DIR": str(account),
             **dict(zip(("OVN_PRIVATE_KEY", "OVN_CERTIFICATE", "OVN_CA_CERTIFICATE"), pair)),
-        )
+        }
+        agent.start(outside=True, OVN_NODE_TLS_ISSUER=site.variables()["OVN_NODE_TLS_ISSUER"], **environment)
         agent.until_trouble(f"for chassis {NODE} is not signed yet. Run c5c3.ovn.hypervisors")
         assert not agent.settled
         assert site.run(**options)["steps"] == [f"sign the certificate of chassis {NODE}"]
@@ -430,6 +429,14 @@ def test_a_node_becomes_a_chassis_with_its_own_rights(
             [*words, f"--db={plane.port}", "chassis-del", "other"], capture_output=True, text=True, check=False
         )
         assert "permission error" in done.stderr
+        # Another CA signs: it goes on with this certificate, and is not ready until it has one of that.
+        agent.stop()
+        agent.start(outside=True, OVN_NODE_TLS_ISSUER=make_pki("other").as_texts()[0], **environment)
+        agent.until_trouble("The certificate in use is of another CA than that which signs today.")
+        assert not agent.ready
+        agent.stop()
+        agent.start(outside=True, OVN_UNUSED_TLS_DIR=str(folder))
+        until(lambda: os.listdir(folder) == [], "an empty folder")
     finally:
         agent.stop()
         machine.stop()

@@ -17,13 +17,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.key_pair import make_request
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.node_certificate import (
     NodeCertificate,
     WaitingRequest,
     discard_certificate,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.signing import SigningAuthority
 
 NOW = datetime.datetime(2026, 5, 1, tzinfo=datetime.timezone.utc)
@@ -172,6 +173,9 @@ def test_a_pair_that_was_not_used_for_want_of_time_is_used(node: Node) -> None:
 
 def test_a_clock_that_is_behind_is_no_reason_to_ask(node: Node) -> None:
     node.use(node.sign(days=1.0))
+    found = node.agent.read()
+    assert found is not None
+    assert found.serves("a", node.now)
     assert node.is_settled()
     assert node.agent.problem.startswith(
         "The clock of this node is at least 82800 s behind: it shows 2026-05-01 00:00:00 UTC"
@@ -180,6 +184,20 @@ def test_a_clock_that_is_behind_is_no_reason_to_ask(node: Node) -> None:
     node.now += DAY
     assert node.is_settled()
     assert node.agent.problem == ""
+
+
+@pytest.mark.parametrize(("day", "urgent"), [(201, False), (274, False), (276, True), (299, True)])
+def test_a_renewal_that_nobody_signs_becomes_urgent(node: Node, day: int, urgent: bool) -> None:
+    """In the last twelfth of its life, by the probe of the pod; until then the log tells it."""
+    node.use(node.sign())
+    node.now += day * DAY
+    node.agent.api = Api("https://127.0.0.1:1", str(node.folder / "no account"))
+    node.agent.ensure("a")
+    assert "The service account's token cannot be read" in node.agent.problem
+    assert node.agent.is_urgent is urgent
+    node.now += 300 * DAY
+    with pytest.raises(InvalidInput):
+        node.agent.ensure("a")
 
 
 def test_openssl_runs_only_when_a_file_has_changed(
