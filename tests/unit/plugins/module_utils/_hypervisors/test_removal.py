@@ -10,7 +10,7 @@ import pytest
 from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import CertificateProblem, InvalidInput, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors import removal
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import Registry, registry_of
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import pod_watch
@@ -176,3 +176,17 @@ def test_what_was_deleted_before_a_failure_is_reported(monkeypatch: pytest.Monke
     with pytest.raises(Unreachable):
         world.remove(**of_chassis(monkeypatch, {"n3": Unreachable("gone")}))
     assert world.last.removed == ["n1", "n2"]
+
+
+def test_where_no_server_knows_the_ca_the_shared_certificate_deletes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The CA is there, and chassis connect to members: an installation without a role."""
+    world = World(monkeypatch, ("n1", "192.0.2.1", "abc"))
+
+    def delete(names: list[str], _endpoints: object, tls: TlsFiles, _deadline: object) -> None:
+        if tls.private_key != "shared":
+            raise CertificateProblem("unknown CA")
+        world._delete(names)
+
+    options = of_chassis(monkeypatch, {})
+    monkeypatch.setattr(removal, "delete_chassis", delete)
+    assert world.remove(**{**options, "to_remove": {"n1": "n1"}}).removed == ["n1"]
