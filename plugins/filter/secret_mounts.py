@@ -26,7 +26,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description: >-
-    One dictionary for each pod that mounts C(ca.crt), C(tls.crt) or C(client-ca.crt) of the Secret, also in a projected volume, with C(host),
+    One dictionary for each pod that mounts C(ca.crt), C(tls.crt) or C(client-ca.crt) of the Secret, also in a projected volume, or the ConfigMap with its
+    CAs for nodes, with C(host),
     C(namespace), C(pod), C(container), C(files) (their paths in that container) and C(digests) (the SHA-256 that each of them should have).
   type: list
   elements: dict
@@ -39,6 +40,7 @@ import typing as t
 from ..module_utils._api.names import CA_KEY, CLIENT_CA_KEY
 from ..module_utils._kubernetes.rollout_progress import is_terminating
 from ..module_utils._kubernetes.volumes import volume_sources
+from ..module_utils._manifests.node_certificates import AUTHORITIES
 
 FILES = (CA_KEY, "tls.crt", CLIENT_CA_KEY)
 
@@ -89,8 +91,14 @@ def _is_there(key: str, data: t.Mapping[str, str]) -> bool:
 
 
 def _paths(volume: t.Mapping[str, t.Any], secret: str) -> dict[str, str]:
-    """Where this volume has the files of the Secret: keys to paths below its mount, without those that it has from a ConfigMap."""
+    """Where this volume has the files of the Secret: keys to paths below its mount, without those that it has from a ConfigMap of another owner.
+
+    Ours with the CAs for nodes is a copy of what is in the Secret.
+    """
     sources = volume_sources(volume)
+    copies = [source for source in sources if (source.kind, source.name) == ("ConfigMap", AUTHORITIES)]
+    if copies:
+        return {CA_KEY: copies[0].chosen.get(CA_KEY, CA_KEY)}
     others = {path for source in sources if source.kind == "ConfigMap" for path in source.chosen.values()}
     found = {
         key: source.chosen.get(key, key)

@@ -22,6 +22,9 @@ _OPTIONS = ("-p", "-c", CA_OPTION)
 # How nodes of Kubernetes ask for a certificate of a chassis: fields of a CertificateSigningRequest.
 CHASSIS_SIGNER = "ovn.c5c3.io/chassis"
 CHASSIS_USAGES = ("digital signature", "client auth")
+COMMON_NAME = re.compile(
+    r"[A-Za-z0-9._-]{1,64}"
+)  # of a chassis: what X.509 allows, and no word for files and configurations of openssl
 _CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
 
 CIPHERS_PATTERN = (

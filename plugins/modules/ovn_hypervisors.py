@@ -85,18 +85,25 @@ options:
     description:
       - Secret in O(namespace) with C(tls.crt), C(tls.key) and C(ca.crt), which all nodes share. The default is the one of O(spec).
       - C(tls.caConfigMapRef) of O(spec) names a ConfigMap in O(namespace) whose CAs are trusted in place of C(ca.crt).
+      - If C(tls.nodeCertificates) of O(spec) is V(own), it is for this module alone, and no pod names it. The module copies its C(ca.crt) into the ConfigMap
+        C(ovn-chassis-ca) for the nodes.
     type: str
   signer:
     description:
       - The CA of the chassis, which signs for nodes if C(tls.nodeCertificates) of O(spec) is V(own). The agent of each node makes its key, which never leaves
         the node, and a C(CertificateSigningRequest) of the signer C(ovn.c5c3.io/chassis); the module signs it if the API server says that it comes from that
-        node, and denies it otherwise.
+        node, and denies it if it asks for something else. Of several requests of a node the newest counts.
       - Requests are signed once in each run, and while it waits for the pods. A new node, or one whose certificate is to be renewed, waits for the next run.
-      - Without it nothing is signed, and nodes without a certificate are not waited for successfully.
+      - A node gets its first certificate only if the control node can ask the Southbound database, and no chassis of others has the name there. Names in
+        annotations do not count, because a kubelet can write those of its own Node. A name that is not that of the Node has to be declared as
+        C(spec.systemId) of its C(OVNChassis) by another field manager (C(kubectl apply --server-side)). Other requests wait, with a warning.
+      - Before the first change a server of the Southbound database has to let in what the CA signs.
+      - Without it or its key nothing is signed or denied, and nodes use what other programs have signed, by whichever CA.
     type: dict
     suboptions:
       certificate:
-        description: Certificate of the CA, as PEM text.
+        description:
+          - Certificate of the CA, as PEM text. When it changes, pods are replaced one by one, and each node uses its certificate until it has one of this CA.
         type: str
         required: true
       private_key:
@@ -109,6 +116,10 @@ options:
         description: How long certificates are valid, in days. The agents ask for the next one after two thirds of that time.
         type: int
         default: 365
+      other_chassis:
+        description: Names of chassis that are not of this cluster, for example of the machines of the inventory. No node gets a certificate with one of them.
+        type: list
+        elements: str
   api_server:
     description: URL of the API server that C(ovn-config) shows. The default is the one that this module talks to.
     type: str
@@ -280,6 +291,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._errors import OvnError
 from ..module_utils._hypervisors.absent import AbsentHypervisors
+from ..module_utils._hypervisors.authorities import read_authorities
 from ..module_utils._hypervisors.desired import DesiredHypervisors, desired_from_params
 from ..module_utils._hypervisors.observed_state import read_state
 from ..module_utils._hypervisors.run import Hypervisors
@@ -306,6 +318,7 @@ def _options() -> dict[str, t.Any]:
                 "private_key": {"type": "str", "no_log": True},
                 "passphrase": {"type": "str", "no_log": True},
                 "validity_days": {"type": "int", "default": 365},
+                "other_chassis": texts,
             },
         },
         "api_server": {"type": "str"},
@@ -337,7 +350,7 @@ def _changed_objects(run: Hypervisors | AbsentHypervisors) -> list[str]:
 
 
 def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
-    desired = desired_from_params(module.params, cluster.server)
+    desired = desired_from_params(module.params, cluster.server, module.tmpdir)
     secret = desired.tls_secret if desired.southbound and not any(desired.tls) else None
     with contextlib.ExitStack() as stack:
         if secret:
@@ -345,14 +358,20 @@ def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
             files = stack.enter_context(
                 secret_files(cluster, secret, desired.namespace, module.tmpdir, module.warn, bundle)
             )
-            desired = desired_from_params({**module.params, **files}, cluster.server)
+            desired = desired_from_params({**module.params, **files}, cluster.server, module.tmpdir)
         return converge(module, cluster, desired)
 
 
 def converge(module: AnsibleModule, cluster: Cluster, desired: DesiredHypervisors) -> dict[str, t.Any]:
-    observed = read_state(cluster, desired.name, desired.namespace, node_certificates=desired.has_node_certificates)
+    is_present = module.params["state"] == "present"
+    looks_for_rights = desired.has_node_certificates or not is_present
+    observed = read_state(cluster, desired.name, desired.namespace, node_certificates=looks_for_rights)
     run: Hypervisors | AbsentHypervisors
-    if module.params["state"] == "present":
+    if is_present:
+        authorities, problem = read_authorities(cluster, desired)
+        desired = desired._replace(authorities=authorities)
+        if problem:
+            module.warn(problem)
         run = Hypervisors(cluster, desired, observed, check_mode=module.check_mode)
     else:
         run = AbsentHypervisors(cluster, desired, observed, check_mode=module.check_mode)

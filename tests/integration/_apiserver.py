@@ -144,7 +144,8 @@ class ApiServer:
                 f"--service-account-key-file={accounts.certificate}",
                 f"--service-account-signing-key-file={accounts.private_key}",
                 f"--token-auth-file={tokens}",
-                "--authorization-mode=RBAC",
+                # As everywhere: what kubelets may read is decided by the pods of their node.
+                "--authorization-mode=Node,RBAC",
                 # As on OpenShift: who makes an object that blocks the deletion of its owner needs a right on the owner.
                 "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
                 # Nobody makes the tokens and accounts that it would wait for.
@@ -167,15 +168,16 @@ class ApiServer:
             return False
 
     def request(self, method: str, path: str, body: t.Any = None) -> bytes:
-        """What the administrator gets from the API, without any of our code."""
+        """What the administrator gets from the API, without any of our code. The method APPLY is a PATCH that applies."""
+        kinds = {"PATCH": "application/merge-patch+json", "APPLY": "application/apply-patch+yaml"}
         request = urllib.request.Request(
             self.url + path,
             data=None if body is None else json.dumps(body).encode(),
             headers={
                 "Authorization": f"Bearer {ADMIN_TOKEN}",
-                "Content-Type": "application/merge-patch+json" if method == "PATCH" else "application/json",
+                "Content-Type": kinds.get(method, "application/json"),
             },
-            method=method,
+            method="PATCH" if method == "APPLY" else method,
         )
         context = ssl.create_default_context(cafile=self.ca_certificate)
         with urllib.request.urlopen(request, timeout=20, context=context) as response:

@@ -131,7 +131,7 @@ def looked(hypervisors: Hypervisors) -> tuple[Cluster, DesiredHypervisors, Obser
     times = {"wait": False, "wait_timeout": 5.0, "break_lock": False, "force_conflicts": False}
     place = {"kubeconfig": hypervisors.server.kubeconfig, "namespace": hypervisors.namespace}
     cluster = Cluster({**module, **place})
-    wanted = desired_from_params({**module, **place, **options, **times}, cluster.server)
+    wanted = desired_from_params({**module, **place, **options, **times}, cluster.server, "/tmp")
     return cluster, wanted, read_state(cluster, wanted.name, wanted.namespace)
 
 

@@ -351,6 +351,30 @@ def test_a_new_ca_reaches_clusters_in_the_same_three_steps(site: Site) -> None:
     assert set(site.apply().values()) == {0}
 
 
+def test_nodes_that_cannot_read_the_secret_get_its_cas_in_each_phase(site: Site) -> None:
+    own = {"ovn_node_certificates": "own", "ovn_pki_rotate": "central"}
+    namespaced = f"/api/v1/namespaces/{site.namespaces['rack1']}"
+
+    def shown() -> bytes:
+        found = json.loads(site.server.request("GET", f"{namespaced}/configmaps/ovn-chassis-ca"))
+        return str(found["data"]["ca.crt"]).encode()
+
+    site.apply(**own)
+    assert shown() == site.contents("rack1")["ca.crt"]
+    assert set(site.apply(**own).values()) == {0}
+
+    site.apply(**own, ovn_pki_ca_rotation="prepare")
+    assert len(certificates_in(shown())) == 2
+    # Nobody runs pods here, so this one never shows that it has them.
+    volume = {"name": "tls", "configMap": {"name": "ovn-chassis-ca", "items": [{"key": "ca.crt", "path": "ca.crt"}]}}
+    container = {"name": "ovn-controller", "image": "ovn", "volumeMounts": [{"name": "tls", "mountPath": "/tls"}]}
+    pod = {"metadata": {"name": "node"}, "spec": {"containers": [container], "volumes": [volume]}}
+    site.server.request("POST", f"{namespaced}/pods", pod)
+    site.server.request("PATCH", f"{namespaced}/pods/node/status", {"status": {"phase": "Running"}})
+    output = site.refuse(**own, ovn_pki_ca_rotation="switch", _ovn_pki_pod_retries=1)
+    assert f"{site.namespaces['rack1']}/node did not show the CA bundle" in output
+
+
 def test_control_plane_and_hypervisors_in_one_namespace_share_a_certificate(site: Site) -> None:
     site.namespaces["rack1"] = site.namespaces["plane"]
     assert "run c5c3.ovn.central first" in site.refuse("--limit", "rack1")

@@ -109,13 +109,15 @@ def test_a_chassis_registers_and_changes_its_own_rows_alone(plane: ControlPlane)
     assert set(plane.sbctl("--bare", "--columns=name", "list", "Chassis").split()) == {"c1", "c2"}
 
 
-def test_a_run_removes_a_chassis_that_is_gone_with_the_rights_of_that_chassis(plane: ControlPlane) -> None:
+def test_a_run_removes_a_chassis_that_is_gone_with_the_rights_of_that_chassis(
+    plane: ControlPlane, tmp_path: pathlib.Path
+) -> None:
     """Where each node has a certificate of its own, relays let nobody else delete its rows; the run has the key of the CA."""
     assert plane.as_chassis(*SBCTL, "chassis-add", "c1", "geneve", "192.0.2.1").returncode == 0
     plane.sbctl("chassis-add", "c2", "geneve", "192.0.2.2")
     endpoints = [parse_endpoint(plane.port)]
     signer = SigningAuthority(*plane.chassis_authority.as_texts(), "", 365)
-    with pair_of_chassis(signer, "c2") as pair:
+    with pair_of_chassis(signer, "c2", str(tmp_path)) as pair:
         paths = [str(path) for path in pair if path]
         tls = pair._replace(ca_certificate=plane.central.ca_certificate)
         with pytest.raises(OvnError, match="permission error"):
@@ -123,6 +125,9 @@ def test_a_run_removes_a_chassis_that_is_gone_with_the_rights_of_that_chassis(pl
         delete_chassis(["c2"], endpoints, tls, Deadline(10))
     until(lambda: plane.sbctl("--bare", "--columns=name", "list", "Chassis").split() == ["c1"], "c2 to go")
     assert plane.sbctl("--bare", "--columns=chassis_name", "list", "Encap").split() == ["c1"]
+    assert all(path.startswith(str(tmp_path)) for path in paths), (
+        "what a module that was killed leaves is removed by Ansible"
+    )
     assert not any(pathlib.Path(path).exists() for path in paths)
 
 

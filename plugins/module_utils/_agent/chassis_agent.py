@@ -36,9 +36,9 @@ from .._ovsdb.rows import decode, transact
 from .._ovsdb.tls_files import TlsFiles
 from .._processes.unix_sockets import foreign_control_sockets, read_listening
 from .api_client import Api
-from .files import replace_file
+from .files import file_state, replace_file
 from .log import Log
-from .node_certificate import NodeCertificate
+from .node_certificate import NodeCertificate, discard_certificate
 
 _SLEEP = 5.0  # seconds between checks of the mounted files (their change times) if the database reports no change
 _AGAIN = 5.0  # before another attempt after a refusal or while a server is away
@@ -59,6 +59,8 @@ class AgentPaths(t.NamedTuple):
     run: str
     tls: TlsFiles
     node_tls: str = ""  # folder of the node's own key and certificate; empty if nodes share one
+    issuer: str = ""  # the CA (PEM) that signs these
+    unused_tls: str = ""  # that folder if nodes share a certificate
 
     @classmethod
     def of(cls, environment: t.Mapping[str, str]) -> AgentPaths:
@@ -73,6 +75,8 @@ class AgentPaths(t.NamedTuple):
             environment["OVN_RUNDIR"],
             TlsFiles.of_environment(environment),
             environment.get("OVN_NODE_TLS_DIR", ""),
+            environment.get("OVN_NODE_TLS_ISSUER", ""),
+            environment.get("OVN_UNUSED_TLS_DIR", ""),
         )
 
     def read(self) -> Settings:
@@ -104,36 +108,39 @@ class ChassisAgent:
 
     def run(self, archive: str) -> t.NoReturn:
         """Run until a signal, or until the file `archive` is replaced: then execute the new code."""
-        started = _file_state(archive)
-        while _file_state(archive) == started:
+        started = file_state(archive)
+        while file_state(archive) == started:
             files = self._files()
             try:
-                self._ensure_certificate()
+                trouble = self._ensure_certificate()
                 with LocalDatabase(self.paths.database, TlsFiles(), _TIMEOUT, {}) as database:
                     row = _row(database)
                     self._settle_if_known(row)
                     changed = self.attempt()
-                    self._report(None)
+                    self.log.report_error("settings", None)
+                    self._show(trouble)
                     # A change of another client from here on differs from `row`. After a change of our own it is read again.
-                    while not changed and self._files() == files and _file_state(archive) == started:
+                    while not changed and self._files() == files and file_state(archive) == started:
                         changed = _await_change(database, row, _SLEEP)
-                        self._ensure_certificate()
+                        self._show(self._ensure_certificate())
             except OvnError as e:
                 self._report(e)
                 time.sleep(_AGAIN)
         self.log.info("new code: starting again")
         os.execv(sys.executable, [sys.executable, *sys.argv])
 
-    def _ensure_certificate(self) -> None:
-        """Raise an error while the node has no certificate: ovn-controller would not connect."""
-        if self.certificate is not None:
-            self.certificate.ensure(str(self._options(self.paths.read())["system_id"]))
-            renewal = Refused(self.certificate.problem) if self.certificate.problem else None
-            self.log.report_error("renewal of the certificate", renewal)
+    def _ensure_certificate(self) -> str:
+        """Raise an error while the node has no certificate: ovn-controller would not connect. Return what is wrong with one that works if it cannot wait."""
+        if self.certificate is None:
+            return ""
+        self.certificate.ensure(str(self._options(self.paths.read())["system_id"]))
+        problem = self.certificate.problem
+        self.log.report_error("renewal of the certificate", Refused(problem) if problem else None)
+        return problem if self.certificate.is_urgent else ""
 
     def _files(self) -> tuple[t.Any, ...]:
         """Return the state of everything that the settings depend on, as far as it is cheap to read."""
-        files = [_file_state(f"{self.paths.settings}/{name}") for name in (DEFAULT, self.paths.node)]
+        files = [file_state(f"{self.paths.settings}/{name}") for name in (DEFAULT, self.paths.node)]
         return (*files, self._address_of_tunnels())
 
     def _address_of_tunnels(self) -> str | None:
@@ -218,15 +225,20 @@ class ChassisAgent:
         if reason:
             raise Refused(f"{reason} Nothing was written.")
 
-    def _report(self, error: OvnError | None) -> None:
+    def _report(self, error: OvnError) -> None:
         self.log.report_error("settings", error)
+        self._show(str(error))
+
+    def _show(self, trouble: str) -> None:
+        """Let the probe of the pod know what keeps the agent from its work, or that nothing does (an empty text)."""
         run = self.paths.run
-        if error is None:
-            replace_file(f"{run}/agent.ready", "")
-            _remove(f"{run}/agent.trouble")
-        else:
-            replace_file(f"{run}/agent.trouble", f"{error}\n")
+        if trouble:
+            replace_file(f"{run}/agent.trouble", f"{trouble}\n")
             _remove(f"{run}/agent.ready")
+        else:
+            if not os.path.exists(f"{run}/agent.ready"):
+                replace_file(f"{run}/agent.ready", "")
+            _remove(f"{run}/agent.trouble")
 
 
 def _row(database: LocalDatabase) -> dict[str, t.Any]:
@@ -256,15 +268,6 @@ def _await_change(database: LocalDatabase, row: t.Mapping[str, t.Any], seconds: 
     return True
 
 
-def _file_state(path: str) -> tuple[int, ...]:
-    """Return a value that changes with the file; mounted ConfigMaps are replaced as a whole, so the inode changes, too."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return ()
-    return found.st_ino, found.st_mtime_ns, found.st_size
-
-
 def _remove(path: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.remove(path)
@@ -285,5 +288,7 @@ def main(_arguments: t.Sequence[str]) -> int:
         # A transaction is done or not done, so this process may end at any point.
         signal.signal(number, _end)
     log.info(f"keeping the settings of {paths.node}")
-    certificate = NodeCertificate(paths.node_tls, Api.of_this_pod(os.environ)) if paths.node_tls else None
+    if paths.unused_tls:
+        log.report_error("certificate of before", discard_certificate(paths.unused_tls))
+    certificate = NodeCertificate(paths.node_tls, Api.of_this_pod(os.environ), paths.issuer) if paths.node_tls else None
     return ChassisAgent(paths, log, certificate).run(sys.argv[0])

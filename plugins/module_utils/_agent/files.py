@@ -23,3 +23,12 @@ def replace_file(path: str, text: str) -> None:
         with contextlib.suppress(OSError):
             os.remove(new)
         raise
+
+
+def file_state(path: str) -> tuple[int, ...]:
+    """Return a value that changes with the file; mounted ConfigMaps are replaced as a whole, so the inode changes, too."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size

@@ -23,6 +23,7 @@ DEFAULT = "_default"
 # For the module, not for the agent: which nodes have a chassis, and where their tunnels end as far as that is known.
 NODES = "_nodes"
 ADDRESSES = "_addresses"
+CONFIRMED = "_confirmed"  # which nodes may have a certificate with which name
 
 if t.TYPE_CHECKING:
     Settings = dict[str, t.Any]

@@ -40,6 +40,11 @@ class ConfigMapReference:
     )
 
 
+def gives_node_certificates(tls: t.Mapping[str, t.Any]) -> bool:
+    """Return whether each node of a hypervisor cluster has a certificate of its own, by the fields that are declared."""
+    return bool(tls.get("enabled", True)) and tls.get("nodeCertificates") == "own"
+
+
 @dataclass(frozen=True)
 class Tls:
     enabled: bool = field(

@@ -53,10 +53,7 @@ class AbsentHypervisors:
                 self.lease.acquire_or_renew("delete the hypervisors")
                 # Another run may have created something until a moment ago.
                 self.observed = read_state(
-                    self.cluster,
-                    self.desired.name,
-                    self.desired.namespace,
-                    node_certificates=self.desired.has_node_certificates,
+                    self.cluster, self.desired.name, self.desired.namespace, node_certificates=True
                 )
             self._delete_all()
             self.lease.delete()

@@ -14,13 +14,16 @@ from .._api.spec import ClusterSpec, parse_spec
 from .._errors import InvalidInput
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.tls_files import TlsFiles
+from .._pki.certificates import CRYPTOGRAPHY_PROBLEM, load_authority, to_pem
 from .._pki.signing import SigningAuthority
 
 
 class DesiredHypervisors(t.NamedTuple):
     """`southbound` and `northbound` as they are published; `asked` are the Southbound servers that the control node can connect to, if any.
 
-    `signer` signs for nodes that have certificates of their own.
+    For nodes that have certificates of their own, `issuer` is the certificate (PEM) of the CA that signs, empty if it is not known, `signer` is that CA if its
+    key is here, and `authorities` are the CAs in the Secret, which nodes cannot read: they are read later (`read_authorities`), and empty until then.
+    `other_chassis` are names that none of them may have. `directory` is for temporary files.
     """
 
     name: str
@@ -31,7 +34,11 @@ class DesiredHypervisors(t.NamedTuple):
     asked: list[Endpoint]
     tls: TlsFiles
     tls_secret: str | None
+    issuer: str
     signer: SigningAuthority | None
+    other_chassis: frozenset[str]
+    directory: str
+    authorities: str
     api_server: str
     break_lock: bool
     force_conflicts: bool
@@ -43,8 +50,11 @@ class DesiredHypervisors(t.NamedTuple):
         return self.spec.has_node_certificates
 
 
-def desired_from_params(params: t.Mapping[str, t.Any], server: str) -> DesiredHypervisors:
-    """Return the options, checked; `InvalidInput` names the one that cannot work. `server` is the API server's URL, if `api_server` names no other."""
+def desired_from_params(params: t.Mapping[str, t.Any], server: str, directory: str) -> DesiredHypervisors:
+    """Return the options, checked; `InvalidInput` names the one that cannot work.
+
+    `server` is the API server's URL, if `api_server` names no other. `directory` is removed by Ansible when the module has ended.
+    """
     name, namespace = params["name"], params["namespace"]
     present = params["state"] == "present"
     spec = parse_spec(params["spec"] or {}, name=name, namespace=namespace)
@@ -74,13 +84,28 @@ def desired_from_params(params: t.Mapping[str, t.Any], server: str) -> DesiredHy
         asked=southbound if tls.complete or "ssl" not in schemes else [],
         tls=tls,
         tls_secret=(params["tls_secret"] or spec.tls_secret) if spec.tls.enabled else None,
+        issuer=_issuer(params["signer"]) if spec.has_node_certificates else "",
         signer=_signer(params["signer"]) if spec.has_node_certificates else None,
+        other_chassis=frozenset((params["signer"] or {}).get("other_chassis") or ()),
+        directory=directory,
+        authorities="",
         api_server=params["api_server"] or server,
         break_lock=params["break_lock"],
         force_conflicts=params["force_conflicts"],
         wait=params["wait"],
         wait_timeout=params["wait_timeout"],
     )
+
+
+def _issuer(given: t.Mapping[str, t.Any] | None) -> str:
+    """Return the certificate in one form: in another one it would replace the pods."""
+    if not given:
+        return ""
+    if CRYPTOGRAPHY_PROBLEM is not None:
+        raise InvalidInput(
+            "signer.certificate cannot be read without the Python library cryptography on the control node: install python3-cryptography or cryptography."
+        )
+    return to_pem([load_authority(given["certificate"], "signer.certificate")]).decode()
 
 
 def _signer(given: t.Mapping[str, t.Any] | None) -> SigningAuthority | None:

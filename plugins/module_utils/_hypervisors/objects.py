@@ -19,8 +19,10 @@ from .._kubernetes.compare import is_applied
 from .._kubernetes.progress import Progress
 from .._manifests.hypervisor_pods import LAUNCHER, SCRIPTS, SETTINGS
 from .._manifests.hypervisors import CONTROLLER, OVS, hypervisor_manifests, settings_manifest
+from .._manifests.node_certificates import AUTHORITIES
+from .authorities import needs_authorities
 from .desired import DesiredHypervisors
-from .observed_state import ObservedHypervisors, add_address, chassis_definition
+from .observed_state import RIGHTS, ObservedHypervisors, add_address, chassis_definition
 from .plan import MOST_LISTED, HypervisorPlan
 from .resources import KIND, address_of, chassis_manifest
 from .settings import Chassis, settings_files
@@ -45,7 +47,9 @@ class HypervisorObjects:
         """Return whether any object differs from the desired one, or a chassis has to be removed."""
         manifests = [chassis_definition(), *self._manifests(plan, self.settings(plan, plan.to_remove))]
         manifests += [manifest for one in plan.chassis if (manifest := self._manifest_of(plan, one)) is not None]
-        return bool(plan.to_remove) or any(
+        if plan.to_remove or self._obsolete(plan.observed):
+            return True
+        return any(
             (there := plan.observed.index.get(key_of(manifest))) is None or not is_applied(manifest, there)
             for manifest in manifests
         )
@@ -64,7 +68,11 @@ class HypervisorObjects:
     def apply(self, plan: HypervisorPlan) -> None:
         """Apply all objects whose content is known before the nodes have registered."""
         self.resources = dict(plan.observed.chassis)
+        obsolete = self._obsolete(plan.observed)
+        # The rights go before the pods change, and the ConfigMap when nothing names it any more: a run that was killed in between finds the rest.
+        self._delete(plan.observed, [one for one in obsolete if one["kind"] in RIGHTS])
         done = self._converge(plan.observed, self._manifests(plan, self.settings(plan, plan.to_remove)))
+        self._delete(plan.observed, [one for one in obsolete if one["kind"] not in RIGHTS])
         self.apply_resources(plan, plan.addressed)
         self._warn_of_new_launcher(done)
         settings = next(d for d in done if d.name == SETTINGS)
@@ -105,7 +113,14 @@ class HypervisorObjects:
             ip = address_of(one, plan.observed.chassis.get(one.node.name), plan.registry)
             later = _KNOWN_LATER if self._address_known_later(plan, one) else None
             add_address(addresses, one.node.name, ip, later=later)
-        return settings_files(plan.default, plan.chassis, to_remove, owner=plan.observed.owner, addresses=addresses)
+        return settings_files(
+            plan.default,
+            plan.chassis,
+            to_remove,
+            owner=plan.observed.owner,
+            addresses=addresses,
+            confirmed=plan.certified.names if plan.certified else None,
+        )
 
     def _converge(self, observed: ObservedHypervisors, manifests: list[Object]) -> list[ObjectChange]:
         def on_change(one: ObjectChange) -> None:
@@ -117,6 +132,21 @@ class HypervisorObjects:
         return converge(
             self.cluster, manifests, observed.index, check_mode=self.check_mode, force=force, on_change=on_change
         )
+
+    def _obsolete(self, observed: ObservedHypervisors) -> list[Object]:
+        """Return what is left of certificates of nodes, and not declared any more."""
+        unwanted = [] if self.desired.has_node_certificates else list(observed.rights)
+        authorities = observed.index.get(("v1", "ConfigMap", self.desired.namespace, AUTHORITIES))
+        return [*unwanted, *([authorities] if authorities is not None and not needs_authorities(self.desired) else [])]
+
+    def _delete(self, observed: ObservedHypervisors, objects: t.Iterable[Object]) -> None:
+        for one in objects:
+            kind, metadata = one["kind"], one["metadata"]
+            name, namespace = metadata["name"], metadata.get("namespace", "")
+            if not self.check_mode:
+                self.cluster.delete(one["apiVersion"], kind, name, namespace or None, uid=metadata["uid"])
+                observed.index.pop(key_of(one), None)
+            self.progress.done.append(ObjectChange(kind, name, namespace, "deleted", one, None))
 
     def _manifests(self, plan: HypervisorPlan, files: dict[str, str]) -> list[Object]:
         desired = self.desired
@@ -130,6 +160,8 @@ class HypervisorObjects:
             api_server=desired.api_server,
             settings=files,
             archive=self.archive,
+            authorities=desired.authorities,
+            issuer=desired.issuer,
         )
         # A control plane in the same namespace publishes its endpoints itself.
         return [m for m in manifests if not (plan.observed.foreign_config and m["metadata"]["name"] == CONFIG_NAME)]

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import typing as t
 
 from .._api.crds import check_revision, custom_resource_definitions
-from .._api.names import API_VERSION, CONFIG_NAME, MANAGER, Object
+from .._api.names import API_VERSION, CONFIG_NAME, MANAGER, Object, labels
+from .._errors import Refused
 from .._kubernetes.apply import Key, list_objects
 from .._kubernetes.client import Cluster
 from .._manifests.hypervisor_pods import SETTINGS
-from .._manifests.node_certificates import role_name
+from .._manifests.hypervisors import CONTROLLER
+from .._manifests.node_certificates import AUTHORITIES, FOLDER_VARIABLE, role_name
 from .nodes import Node, parse_node
 from .pods import COMPONENT, COMPONENTS
 from .resources import KIND, is_ours
@@ -45,6 +48,11 @@ class ObservedHypervisors:
 
     def daemon_set(self, name: str) -> Object | None:
         return self.index.get(("apps/v1", "DaemonSet", self.namespace, name))
+
+    @property
+    def rights(self) -> list[Object]:
+        """Return what lets the agents ask for certificates."""
+        return [one for (_api, kind, _namespace, _name), one in self.index.items() if kind in RIGHTS]
 
     @property
     def our_chassis(self) -> dict[str, Object]:
@@ -82,7 +90,7 @@ def chassis_definition() -> Object:
 def read_state(cluster: Cluster, name: str, namespace: str, *, node_certificates: bool = False) -> ObservedHypervisors:
     """Return the observed state, in six requests; `Refused` if a newer collection has written the definition.
 
-    With `node_certificates` also what lets the agents ask for certificates.
+    With `node_certificates`, or where nodes have had certificates of their own, also what lets the agents ask for them.
     """
     desired = chassis_definition()["metadata"]["name"]
     managed = f"app.kubernetes.io/managed-by={MANAGER}"
@@ -101,10 +109,8 @@ def read_state(cluster: Cluster, name: str, namespace: str, *, node_certificates
     found = list_objects(cluster, kinds, namespace, f"{managed},app.kubernetes.io/instance={name}")
     index = {key: one for key, one in found.items() if _component(one) in COMPONENTS}
     foreign = found.keys() - index.keys()
-    for kind in RIGHTS if node_certificates else ():
-        there = cluster.get(RBAC, kind, role_name(namespace))
-        if there is not None:
-            index[RBAC, kind, "", role_name(namespace)] = there
+    if node_certificates or _had_node_certificates(index, namespace):
+        index.update(_rights(cluster, name, namespace))
     if definition:
         index[CRD, "CustomResourceDefinition", "", desired] = definition
     index.update({(API_VERSION, KIND, "", node): resource for node, resource in chassis.items()})
@@ -115,3 +121,26 @@ def read_state(cluster: Cluster, name: str, namespace: str, *, node_certificates
 
 def _component(one: Object) -> str | None:
     return (one["metadata"].get("labels") or {}).get(COMPONENT)
+
+
+def _had_node_certificates(index: t.Mapping[Key, Object], namespace: str) -> bool:
+    """Return whether pods or the CAs of nodes that have certificates of their own are there."""
+    workload = index.get(("apps/v1", "DaemonSet", namespace, CONTROLLER)) or {"spec": {"template": {"spec": {}}}}
+    containers = workload["spec"]["template"]["spec"].get("containers") or ()
+    variables = {one["name"] for container in containers for one in container.get("env") or ()}
+    return FOLDER_VARIABLE in variables or ("v1", "ConfigMap", namespace, AUTHORITIES) in index
+
+
+def _rights(cluster: Cluster, name: str, namespace: str) -> dict[Key, Object]:
+    """Return ClusterRole and ClusterRoleBinding of this cluster. Who may not look at them has not made them, and finds out when they are needed."""
+    found = {}
+    for kind in RIGHTS:
+        try:
+            there = cluster.get(RBAC, kind, role_name(namespace))
+        except Refused as e:
+            if e.details.get("http_status") != 403:
+                raise
+            continue
+        if there is not None and (there["metadata"].get("labels") or {}).items() >= labels(name).items():
+            found[RBAC, kind, "", role_name(namespace)] = there
+    return found

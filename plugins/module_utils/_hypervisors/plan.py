@@ -13,12 +13,13 @@ import typing as t
 from .._api.chassis_settings import Settings
 from .._errors import InvalidInput
 from .._manifests.hypervisors import OVS
+from .chassis_names import ConfirmedNames, NameEvidence, common_name_problems, confirm_names
 from .desired import DesiredHypervisors
 from .nodes import select_nodes
 from .observed_state import ObservedHypervisors
 from .ownership import OwnershipEvidence, clashes, orphaned_chassis
 from .resources import declared_settings, nodes_of_others
-from .settings import Chassis, default_settings, plan_chassis, recorded_nodes, renames
+from .settings import Chassis, confirmed_names, default_settings, plan_chassis, recorded_nodes, renames
 from .southbound import Registry
 
 MOST_LISTED = 10
@@ -28,6 +29,7 @@ class HypervisorPlan(t.NamedTuple):
     """`observed` is the state that it was made from, `known` are the nodes that were hypervisors before.
 
     `to_remove` maps nodes that are no hypervisors any more to their system ids. `registry` is None if the Southbound database was not asked.
+    `certified` says who may have a certificate; None if nodes share one.
     """
 
     observed: ObservedHypervisors
@@ -36,6 +38,7 @@ class HypervisorPlan(t.NamedTuple):
     known: frozenset[str]
     to_remove: t.Mapping[str, str]
     registry: Registry | None = None
+    certified: ConfirmedNames | None = None
 
     @property
     def system_ids(self) -> set[str]:
@@ -64,6 +67,8 @@ def plan_hypervisors(desired: DesiredHypervisors, observed: ObservedHypervisors,
     chassis = plan_chassis(nodes, desired.spec, default, declared)
     _refuse(renames(chassis, recorded), changed)
     _refuse(_switch_problems(desired, observed), changed)
+    if desired.spec.has_node_certificates:
+        _refuse(common_name_problems(chassis), changed)
     _refuse(nodes_of_others(observed.chassis, sorted(names), desired.name, desired.namespace), changed)
     return HypervisorPlan(observed, default, chassis, known, nodes_to_remove(observed, recorded, names))
 
@@ -85,6 +90,23 @@ def with_registry(plan: HypervisorPlan, registry: Registry | None, *, changed: b
     _refuse(clashes(plan.chassis, registry, ours, plan.known, removed), changed)
     orphaned = orphaned_chassis(registry, ours, plan.system_ids | removed)
     return plan._replace(registry=registry, to_remove={**orphaned, **plan.to_remove})
+
+
+def with_confirmed_names(plan: HypervisorPlan, others: t.Collection[str]) -> HypervisorPlan:
+    """Return the plan with who may have a certificate. `others` are chassis that are not of this cluster."""
+    config = plan.observed.settings
+    evidence = NameEvidence(
+        plan.observed.owner,
+        recorded_nodes(config),
+        confirmed_names(config),
+        {
+            node: settings["system_id"]
+            for node, resource in plan.observed.chassis.items()
+            if "system_id" in (settings := declared_settings(resource))
+        },
+        others,
+    )
+    return plan._replace(certified=confirm_names(plan.chassis, plan.registry, evidence))
 
 
 def nodes_to_remove(

@@ -13,6 +13,7 @@ import typing as t
 
 from .._api.names import API_VERSION, Object
 from .._deadline import Deadline
+from .._errors import CertificateProblem, InvalidInput
 from .._kubernetes.apply import ObjectChange
 from .._kubernetes.client import Cluster
 from .._kubernetes.pod_watch import await_no_pods
@@ -49,8 +50,11 @@ class ChassisRemoval:
         self.to_remove, self.remaining = dict(to_remove), remaining
         self.left: dict[str, str] = dict(to_remove)
         self.busy: dict[str, str] = {}  # nodes whose ovn-controller still runs, with the reason
-        self.ours = OwnershipEvidence(observed.owner, observed.addresses())
+        # A node can claim the name and the address of another chassis, whose rows are not its own to delete.
+        addresses = {} if desired.has_node_certificates else observed.addresses()
+        self.ours = OwnershipEvidence(observed.owner, addresses)
         self.reappeared: set[str] = set()  # chassis that were there again
+        self.undeleted: set[str] = set()  # chassis for which no certificate could be signed
         self.removed: list[str] = []
 
     def run(self, registry: Registry | None, deadline: Deadline, *, check_mode: bool) -> None:
@@ -78,6 +82,7 @@ class ChassisRemoval:
             rows = self._our_rows(gone, registry)
         if rows and not check_mode:
             self._delete_rows(sorted(rows))
+            rows -= self.undeleted
             # A pod that Kubernetes does not know any more may still run, on a node that its API server has lost.
             time.sleep(_REAPPEARS_WITHIN)
             self.reappeared = rows & self._read_registry().chassis.keys()
@@ -94,11 +99,23 @@ class ChassisRemoval:
         signer = self.desired.signer
         if signer is None:
             delete_chassis(names, self.desired.asked, self.desired.tls, Deadline(30))
+            self.removed += names
             return
         for name in names:
-            with pair_of_chassis(signer, name) as pair:
-                tls = pair._replace(ca_certificate=self.desired.tls.ca_certificate)
-                delete_chassis([name], self.desired.asked, tls, Deadline(30))
+            try:
+                with pair_of_chassis(signer, name, self.desired.directory) as pair:
+                    tls = pair._replace(ca_certificate=self.desired.tls.ca_certificate)
+                    delete_chassis([name], self.desired.asked, tls, Deadline(30))
+            except CertificateProblem:  # who does not know that CA gives no role by its names
+                delete_chassis([name], self.desired.asked, self.desired.tls, Deadline(30))
+                self.removed.append(name)
+            except InvalidInput as e:
+                self.undeleted.add(name)
+                self.progress.warnings.append(
+                    f'The row of chassis "{name}" stays in the Southbound database: {e} Run `ovn-sbctl chassis-del {name}` on a central host.'
+                )
+            else:
+                self.removed.append(name)  # now: the next one may fail
 
     def _read_registry(self) -> Registry:
         return read_registry(self.desired.asked, self.desired.tls, Deadline(30))
@@ -118,7 +135,7 @@ class ChassisRemoval:
             row = registry.chassis.get(name)
             # A system id that a remaining node has now is that node's.
             verdict = self.ours.classify(node, row) if row and name not in self.remaining else "ours"
-            if name in self.reappeared or verdict == "doubtful":
+            if name in self.reappeared | self.undeleted or verdict == "doubtful":
                 self.left[node] = name
             if row and verdict != "ours":
                 message = (

@@ -9,7 +9,6 @@ One run: plan, acquire the Lease if anything differs, apply the difference, dele
 from __future__ import annotations
 
 import contextlib
-import functools
 import typing as t
 
 from .._api.names import Object
@@ -18,13 +17,12 @@ from .._errors import TimedOut, Unreachable
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
 from .._kubernetes.version import check_tokens, check_version
-from .._pki.chassis_requests import RequestDecision
-from .certificates import SigningLoop, sign_pending
 from .desired import DesiredHypervisors
 from .lease import run_lease
+from .node_signing import NodeSigning
 from .objects import HypervisorObjects
 from .observed_state import ObservedHypervisors, read_state
-from .plan import MOST_LISTED, HypervisorPlan, plan_hypervisors, with_registry
+from .plan import MOST_LISTED, HypervisorPlan, plan_hypervisors, with_confirmed_names, with_registry
 from .pods import components_of
 from .removal import ChassisRemoval
 from .settings import Chassis
@@ -42,6 +40,7 @@ class Hypervisors:
         self.cluster, self.desired, self.check_mode = cluster, desired, check_mode
         self.progress, self.removed = Progress(), list[str]()
         self.objects = HypervisorObjects(cluster, desired, self.progress, check_mode=check_mode)
+        self.signing = NodeSigning(cluster, desired, self.progress, check_mode=check_mode)
         self.lease = run_lease(cluster, desired)
         self.plan: HypervisorPlan | None = None  # once the run has ended
         self._observed = observed
@@ -56,11 +55,13 @@ class Hypervisors:
             check_version(self.cluster)
         if self.desired.has_node_certificates:
             check_tokens(self.cluster)
+            self.signing.check_authority()
         plan = self._plan(self._observed)
         try:
             plan = self._acquire_lease(plan, "bring the hypervisors to the declared state") or plan
             left = self._apply(plan)
-            self._sign(plan)
+            if self.desired.has_node_certificates:
+                self.signing.sign(plan)
             if not self.check_mode and self.desired.wait:
                 plan = self._await_hypervisors(plan)
                 # What nodes have registered meanwhile may be the first difference; another run may have acted on it, or on more.
@@ -74,7 +75,9 @@ class Hypervisors:
             self._warn_of_nodes(plan)
             if not self.check_mode:
                 self._write_statuses(plan, awaited=self.desired.wait)
+            self.signing.check()
         finally:
+            self.signing.report()
             self.lease.release()
         self.plan = plan
 
@@ -82,7 +85,12 @@ class Hypervisors:
         """Return the plan, or raise `InvalidInput` with all problems. Nothing is written."""
         plan = plan_hypervisors(self.desired, observed, changed=self.changed)
         self.objects.settings(plan, plan.to_remove)  # an error in them has to be raised before anything is written
-        return with_registry(plan, self._read_registry(observed.owner), changed=self.changed)
+        plan = with_registry(plan, self._read_registry(observed.owner), changed=self.changed)
+        if not self.desired.has_node_certificates:
+            return plan
+        if plan.registry is not None:
+            self.signing.check_relays()
+        return with_confirmed_names(plan, self.desired.other_chassis)
 
     def _acquire_lease(self, plan: HypervisorPlan, step: str) -> HypervisorPlan | None:
         """Acquire the Lease before the first change. If it is new, everything is planned again, as another run may have ended: return that plan."""
@@ -163,36 +171,17 @@ class Hypervisors:
         registry = await_registered(self.cluster, self.desired, plan.chassis, owner=plan.observed.owner)
         return plan._replace(registry=registry)
 
-    def _sign(self, plan: HypervisorPlan) -> list[RequestDecision]:
-        """Sign what nodes with certificates of their own have asked for."""
-        if not self.desired.has_node_certificates:
-            return []
-        chassis = {one.node.name: one.system_id for one in plan.chassis}
-        found = sign_pending(
-            self.cluster,
-            self.desired.signer,
-            namespace=self.desired.namespace,
-            chassis=chassis,
-            check_mode=self.check_mode,
-        )
-        for one in found:
-            if one.verdict == "sign":
-                self.progress.steps.append(f"sign the certificate of chassis {one.chassis}")
-            else:
-                self.progress.warn(one.reason)
-        return found
-
     @contextlib.contextmanager
     def _signing(self, plan: HypervisorPlan) -> t.Iterator[None]:
-        """Sign as pods ask, while the run waits for them: the next node is updated when the last one is ready."""
+        """Sign while the run waits, and tell in its error what kept pods from their certificates."""
         if not self.desired.has_node_certificates:
             yield
             return
-        loop = SigningLoop(functools.partial(self._sign, plan))
-        with loop.running():
-            yield
-        if loop.error is not None:
-            self.progress.warn(f"Requests for certificates could not be signed: {loop.error}")
+        try:
+            with self.signing.running(plan):
+                yield
+        except TimedOut as e:
+            raise TimedOut(" ".join([str(e), *self.signing.problems()]), **e.details) from e
 
     def _warn_of_nodes(self, plan: HypervisorPlan) -> None:
         down = [one.node.name for one in plan.chassis if not one.node.ready]

@@ -12,7 +12,7 @@ import ipaddress
 import json
 import typing as t
 
-from .._api.chassis_settings import ADDRESSES, DEFAULT, NODES, Settings, options_of, settings_of
+from .._api.chassis_settings import ADDRESSES, CONFIRMED, DEFAULT, NODES, Settings, options_of, settings_of
 from .._api.names import Object
 from .._chassis.cms_options import OWNER
 from .._chassis.options import CHASSIS_OPTIONS
@@ -179,10 +179,12 @@ def settings_files(
     *,
     owner: str = "",
     addresses: t.Mapping[str, t.Collection[str]] | None = None,
+    confirmed: t.Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Return the files of the ConfigMap `ovn-chassis`. Only nodes that differ have one of their own; nodes `to_remove` stay recorded, too.
 
     `owner` goes into each chassis row, which proves whose it is. `addresses`: what is known of nodes whose Node does not name theirs.
+    `confirmed`: nodes that may have a certificate, with its name; None if nobody has to know that.
     """
     desired_chassis(
         options_of(
@@ -199,6 +201,8 @@ def settings_files(
     files[NODES] = _json(nodes)
     known = {node: sorted(ips) for node, ips in (addresses or {}).items() if node in nodes and ips}
     files[ADDRESSES] = _json({**known, **{one.node.name: sorted(one.ips) for one in chassis if one.ips}})
+    if confirmed is not None:
+        files[CONFIRMED] = _json(confirmed)
     size = sum(len(name) + len(text) for name, text in files.items())
     if size > _MOST:
         raise InvalidInput(
@@ -215,7 +219,15 @@ def _marked(own: Settings, tokens: list[str]) -> Settings:
 
 def recorded_nodes(config: Object | None) -> dict[str, str]:
     """Return node to system id as the last run recorded them; a damaged record counts as empty."""
-    record = _record(config, NODES)
+    return _names(_record(config, NODES))
+
+
+def confirmed_names(config: Object | None) -> dict[str, str] | None:
+    """Return node to system id as runs have confirmed them for a certificate; None if no run has. A damaged record counts as empty."""
+    return _names(_record(config, CONFIRMED)) if CONFIRMED in ((config or {}).get("data") or {}) else None
+
+
+def _names(record: t.Mapping[str, t.Any]) -> dict[str, str]:
     return {node: system_id for node, system_id in record.items() if isinstance(system_id, str)}
 
 

@@ -85,6 +85,16 @@ def registry_of(tables: t.Mapping[str, t.Sequence[t.Mapping[str, t.Any]]]) -> Re
     return Registry(chassis_rows(rows), private_rows(rows), last_heartbeat(rows))
 
 
+def check_access(endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline) -> None:
+    """Return if a server answers with these files; `CertificateProblem` if none of them lets the certificate in."""
+    ask_any(
+        endpoints,
+        tls,
+        deadline,
+        lambda connection: select(connection, _DATABASE, {"SB_Global": HEARTBEAT["SB_Global"]}),
+    )
+
+
 def delete_chassis(names: t.Sequence[str], endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline) -> None:
     """Delete all rows of these chassis in one transaction. Their ovn-controller must have ended, or they are registered again at once."""
 

@@ -84,33 +84,38 @@ def ovs_pod(spec: ClusterSpec) -> Object:
 
 
 class _PodTls(t.NamedTuple):
-    """What the pod of ovn-controller has for TLS: `own` are environment and mounts of its agent besides, for the certificate of the node."""
+    """What the pod of ovn-controller has for TLS: environment and mounts of both containers, and of each for itself."""
 
     environment: dict[str, str]
     volumes: t.Sequence[Object]
-    mounts: t.Sequence[Object]
-    own_environment: dict[str, str]
-    own_mounts: t.Sequence[Object]
+    of_controller: t.Sequence[Object]
+    of_agent: t.Sequence[Object]
+    agent_environment: dict[str, str]
 
 
-def _pod_tls(spec: ClusterSpec, secret: str | None) -> _PodTls:
+def _pod_tls(spec: ClusterSpec, secret: str | None, issuer: str) -> _PodTls:
+    certificate, place = node_certificates.certificate_volume()
+    tls = _mount(TLS_VOLUME, TLS, read_only=True)
+    if secret and spec.has_node_certificates:
+        access, token = api_access()
+        own = {node_certificates.FOLDER_VARIABLE: node_certificates.FOLDER}
+        return _PodTls(
+            node_certificates.FILES.as_environment(),
+            [node_certificates.authorities_volume(spec.tls), certificate, access],
+            [tls, {**place, "readOnly": True}],
+            [tls, place, token],  # the token names the node of its pod
+            {**own, **({node_certificates.ISSUER_VARIABLE: issuer} if issuer else {})},
+        )
+    unused = {node_certificates.UNUSED_VARIABLE: node_certificates.FOLDER}
     if not secret:
-        return _PodTls({}, [], [], {}, [])
-    mount = _mount(TLS_VOLUME, TLS, read_only=True)
-    if not spec.has_node_certificates:
-        return _PodTls(TLS_FILES.as_environment(), [tls_volume(spec.tls, secret, mode=0o400)], [mount], {}, [])
-    (certificate, place), (access, token) = node_certificates.certificate_volume(), api_access()
-    return _PodTls(
-        node_certificates.FILES.as_environment(),
-        [node_certificates.authorities_volume(spec.tls, secret), certificate, access],
-        [mount, {**place, "readOnly": True}],
-        {node_certificates.FOLDER_VARIABLE: node_certificates.FOLDER},
-        [mount, place, token],  # the token names the node of its pod
-    )
+        return _PodTls({}, [certificate], [], [place], unused)
+    shared = tls_volume(spec.tls, secret, mode=0o400)
+    return _PodTls(TLS_FILES.as_environment(), [shared, certificate], [tls], [tls, place], unused)
 
 
-def controller_pod(spec: ClusterSpec, tls_secret: str | None) -> Object:
-    tls, host = _pod_tls(spec, tls_secret), spec.ovs.mode == "host"
+def controller_pod(spec: ClusterSpec, tls_secret: str | None, issuer: str = "") -> Object:
+    """`issuer` is the certificate of the CA that signs for nodes with certificates of their own."""
+    tls, host = _pod_tls(spec, tls_secret, issuer), spec.ovs.mode == "host"
     environment = {
         "OVS_RUNDIR": _OVS_RUN,
         "OVN_RUNDIR": _OVN_RUN,
@@ -132,16 +137,16 @@ def controller_pod(spec: ClusterSpec, tls_secret: str | None) -> Object:
         "controller",
         spec.ovn_image,
         environment,
-        [*mounts, *tls.mounts],
+        [*mounts, *tls.of_controller],
         spec.controller.resources.as_dict(),
     )
     settings = _mount("settings", "/settings", read_only=True)
-    of_agent = [*mounts, *(tls.own_mounts or tls.mounts), settings]
+    of_agent = [*mounts, *tls.of_agent, settings]
     return _pod(
         spec,
         spec.controller,
         volumes,
-        [controller, _agent(spec, {**environment, **tls.own_environment}, of_agent)],
+        [controller, _agent(spec, {**environment, **tls.agent_environment}, of_agent)],
     )
 
 

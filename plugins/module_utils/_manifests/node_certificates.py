@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._api.names import CA_KEY, Component, Object, labels
+from .._api.names import CA_KEY, Component, Object, labels, metadata
 from .._ovsdb.tls_files import TlsFiles
 from .pods import TLS, TLS_VOLUME
 
@@ -21,18 +21,34 @@ RBAC = "rbac.authorization.k8s.io"
 # Key and certificate outlive the pod and a boot of the node as on a machine: else each of them would wait for the next run.
 _NODE_FOLDER = "/var/lib/c5c3-ovn/certificate"
 FOLDER, FOLDER_VARIABLE, _VOLUME = "/node-tls", "OVN_NODE_TLS_DIR", "node-tls"
+# The same folder where nodes have no certificates of their own: what is left there from before goes.
+UNUSED_VARIABLE = "OVN_UNUSED_TLS_DIR"
+# The certificate (PEM) of the CA that signs. It is part of the pod, so another CA comes to the nodes one by one, and stops at the first that it cuts off.
+ISSUER_VARIABLE = "OVN_NODE_TLS_ISSUER"
+AUTHORITIES = "ovn-chassis-ca"  # ConfigMap
 # The agent replaces the folder behind this link, so key and certificate change together.
 FILES = TlsFiles(f"{FOLDER}/current/tls.key", f"{FOLDER}/current/tls.crt", f"{TLS}/{CA_KEY}")
 
 
-def authorities_volume(tls: Tls, secret: str) -> Object:
-    """Return the volume with the CAs that ovn-controller trusts. The key in the Secret is not for nodes."""
+def authorities_volume(tls: Tls) -> Object:
+    """Return the volume with the CAs that ovn-controller trusts.
+
+    A kubelet may read the whole Secret that a pod of its node names, whichever of its keys are mounted: so no pod of a node names that one.
+    """
     bundle = tls.ca_config_map_ref
-    if bundle is not None:
-        items = [{"key": bundle.key, "path": CA_KEY}]
-        return {"name": TLS_VOLUME, "configMap": {"name": bundle.name, "items": items, "defaultMode": 0o444}}
-    items = [{"key": CA_KEY, "path": CA_KEY}]
-    return {"name": TLS_VOLUME, "secret": {"secretName": secret, "items": items, "defaultMode": 0o400}}
+    name, key = (bundle.name, bundle.key) if bundle is not None else (AUTHORITIES, CA_KEY)
+    items = [{"key": key, "path": CA_KEY}]
+    return {"name": TLS_VOLUME, "configMap": {"name": name, "items": items, "defaultMode": 0o444}}
+
+
+def authorities_manifest(bundle: str, *, name: str, namespace: str) -> Object:
+    """Return the ConfigMap with the CAs of the Secret, for nodes, which cannot read that. The role ovn_pki writes it, too, whenever it writes the Secret."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(AUTHORITIES, namespace, name, "controller"),
+        "data": {CA_KEY: bundle},
+    }
 
 
 def certificate_volume() -> tuple[Object, Object]:
@@ -49,7 +65,7 @@ def role_name(namespace: str) -> str:
 
 
 def request_rights(account: str, namespace: str, name: str, component: Component) -> list[Object]:
-    """Return what lets the agents ask for certificates, and see whether they have got them. Nobody who may not sign gets one by this."""
+    """Return what lets the agents ask for certificates, and see whether they have got them. What a request gets depends on who signs."""
     role = role_name(namespace)
     metadata = {"name": role, "labels": labels(name, component)}
     rule = {

@@ -234,11 +234,31 @@ def new_request(
 def request_problems(
     pem: str, name: str, subject_alt_names: t.Iterable[str], extended_key_usage: t.Collection[str]
 ) -> list[str]:
-    """Return how the signing request `pem` differs from the declared names and usages: a host must not get more rights from the CA."""
+    """Return how the signing request `pem` differs from the declared names and usages: a host must not get more rights from the CA.
+
+    Whoever asks may be an attacker, and the library raises many classes for what it cannot read: all of them are a problem of the request.
+    """
     try:
-        request = x509.load_pem_x509_csr(pem.encode())
-    except ValueError as error:
+        return _request_problems(pem, name, subject_alt_names, extended_key_usage)
+    except Exception as error:
         return [f"it cannot be read: {error}"]
+
+
+def key_problem(pem: str) -> str:
+    """Return what is wrong with the key of a request, empty if it is one like those of `new_private_key`."""
+    try:
+        key = x509.load_pem_x509_csr(pem.encode()).public_key()
+    except Exception as error:  # as above
+        return f"its key cannot be read: {error}"
+    if isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, ec.SECP256R1):
+        return ""
+    return "its key is not of the curve P-256"
+
+
+def _request_problems(
+    pem: str, name: str, subject_alt_names: t.Iterable[str], extended_key_usage: t.Collection[str]
+) -> list[str]:
+    request = x509.load_pem_x509_csr(pem.encode())
     problems = []
     if not request.is_signature_valid:
         problems.append("its signature is not valid")
@@ -246,7 +266,7 @@ def request_problems(
         problems.append(f"its subject is {request.subject.rfc4514_string()!r}, declared is CN={name!r}")
     try:
         extensions = request.extensions
-    except ValueError as error:
+    except Exception as error:  # as above; the problems before it are told, too
         return [*problems, f"its extensions cannot be read: {error}"]
     known = {
         ExtensionOID.BASIC_CONSTRAINTS,
@@ -272,14 +292,6 @@ def request_problems(
     if requested != declared:
         problems.append(f"its subject alternative names are {requested}, declared are {declared}")
     return problems
-
-
-def key_problem(pem: str) -> str:
-    """Return what is wrong with the key of a readable request, empty if it is one like those of `new_private_key`."""
-    key = x509.load_pem_x509_csr(pem.encode()).public_key()
-    if isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, ec.SECP256R1):
-        return ""
-    return "its key is not of the curve P-256"
 
 
 def _general_name(value: str) -> x509.GeneralName:

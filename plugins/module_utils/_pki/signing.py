@@ -12,7 +12,15 @@ import datetime
 import typing as t
 
 from .._errors import InvalidInput
-from .certificates import CRYPTOGRAPHY_PROBLEM, belongs_together, digital_signature, load_authority, not_after, to_pem
+from .certificates import (
+    CRYPTOGRAPHY_PROBLEM,
+    belongs_together,
+    digital_signature,
+    display_name,
+    load_authority,
+    not_after,
+    to_pem,
+)
 
 try:
     from cryptography import x509
@@ -45,8 +53,20 @@ class SigningAuthority:
                 "signer.private_key does not belong to signer.certificate. Give the key of the CA of the chassis."
             )
 
+    @property
+    def name(self) -> str:
+        return display_name(self.certificate)
+
+    def check(self, now: datetime.datetime) -> str:
+        """Return a warning if certificates cannot be valid as long as declared; `InvalidInput` if the CA has ended, and none would be valid at all."""
+        return check_end(not_after(self.certificate), now, self.days)
+
     def sign(self, request: str, chassis: str, now: datetime.datetime, *, days: int | None = None) -> str:
-        """Return the certificate (PEM) for the key of this request. Only the key is taken from it: names and usages are ours."""
+        """Return the certificate (PEM) for the key of this request. Only the key is taken from it: names and usages are ours.
+
+        `InvalidInput` if the CA has ended.
+        """
+        self.check(now)
         end = now + datetime.timedelta(days=days or self.days)
         builder = (
             x509.CertificateBuilder()
@@ -65,6 +85,20 @@ class SigningAuthority:
         algorithm = None if plain else hashes.SHA256()
         signed = builder.sign(t.cast("ec.EllipticCurvePrivateKey", self._key), algorithm)
         return to_pem([signed]).decode()
+
+
+def check_end(end: datetime.datetime, now: datetime.datetime, days: int) -> str:
+    """Return a warning if a CA that is valid until `end` signs for less than `days`; `InvalidInput` if it has ended."""
+    if now >= end:
+        raise InvalidInput(
+            f"The CA of the chassis has ended on {end:%Y-%m-%d}: nobody accepts what it signs. Replace it (c5c3.ovn.rotate, or ovn_pki_chassis_ca_certificate)."
+        )
+    if end - now >= datetime.timedelta(days=days):
+        return ""
+    return (
+        f"The CA of the chassis ends on {end:%Y-%m-%d}, so the certificates of nodes end then, and not after {days} days. Replace it in time "
+        "(c5c3.ovn.rotate, or ovn_pki_chassis_ca_certificate)."
+    )
 
 
 def _authority_identifier(authority: x509.Certificate) -> x509.AuthorityKeyIdentifier:

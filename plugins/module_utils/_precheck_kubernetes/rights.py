@@ -13,7 +13,7 @@ import typing as t
 
 from .._api.crds import custom_resource_definitions
 from .._api.names import GROUP, Object
-from .._manifests.node_certificates import role_name
+from .._manifests.node_certificates import AUTHORITIES, role_name
 from .._tls_options import CHASSIS_SIGNER
 from .findings import Kind
 
@@ -146,6 +146,7 @@ def node_certificate_rights(namespace: str) -> tuple[Right, ...]:
         Right(group, "signers", ("approve", "sign"), names=(CHASSIS_SIGNER,), cluster_wide=True),
         Right(_RBAC, "clusterroles", ("get", "create", "patch", "delete"), names=names, cluster_wide=True),
         Right(_RBAC, "clusterrolebindings", ("get", "create", "patch", "delete"), names=names, cluster_wide=True),
+        Right("", "configmaps", ("get",), names=(AUTHORITIES,), cluster_wide=True),  # ovn_pki reads before it writes
     )
 
 

@@ -16,6 +16,7 @@ import typing as t
 
 from ansible.module_utils.common.dict_transformations import dict_merge
 
+from .._api.tls_spec import gives_node_certificates
 from .._databases import DATABASES, Database
 from .._errors import InvalidInput
 from .._systemd_sandbox import Sandbox, sandbox_settings
@@ -183,7 +184,7 @@ def _cluster_state(options: HypervisorClusterOptions) -> dict[str, t.Any]:
     return {
         "spec": merged,
         "tls_secret": secret or options.tls_secret,
-        "signs_for_nodes": bool(options.tls and tls.get("nodeCertificates") == "own"),
+        "signs_for_nodes": gives_node_certificates(tls),
     }
 
 

@@ -12,6 +12,7 @@ import dataclasses
 import typing as t
 
 from .._api.names import CLIENT_CA_KEY, CLIENT_SERVICES, POD_SECURITY
+from .._api.tls_spec import gives_node_certificates
 from .._databases import DATABASES, Database
 from .._inventory import address_of, system_id_of
 from .variables import (
@@ -223,9 +224,8 @@ def share_certificates(hostvars: Hostvars, groups: Groups) -> bool:
 
 def shares_certificate(cluster: Variables) -> bool:
     """Return whether the nodes of a hypervisor cluster share a certificate."""
-    declared = _field(_specification(cluster, "chassis"), "tls", "enabled")
-    tls = is_true(cluster, "ovn_hypervisor_tls", "ovn_tls", default=True) if declared == "" else bool(declared)
-    return tls and is_present(cluster) and not has_node_certificates(cluster)
+    tls = _chassis_tls(cluster)
+    return tls["enabled"] and is_present(cluster) and not gives_node_certificates(tls)
 
 
 def is_present(hypervisor: Variables) -> bool:
@@ -241,14 +241,30 @@ def _present_clusters(hostvars: Hostvars, groups: Groups) -> list[str]:
 
 def has_node_certificates(variables: Variables) -> bool:
     """Return whether the nodes of a hypervisor cluster have certificates of their own; its specification counts more than the option."""
-    declared = _field(_specification(variables, "chassis"), "tls", "nodeCertificates")
-    option = first_value(variables, "ovn_hypervisor_node_certificates", "ovn_node_certificates", default="shared")
-    return str(declared or option) == "own"
+    return gives_node_certificates(_chassis_tls(variables))
+
+
+def _chassis_tls(cluster: Variables) -> dict[str, t.Any]:
+    """Return what is declared of the TLS of a hypervisor cluster; the fields of its specification count more than options."""
+    specification = _specification(cluster, "chassis")
+    declared = {field: _field(specification, "tls", field) for field in ("enabled", "nodeCertificates")}
+    option = first_value(cluster, "ovn_hypervisor_node_certificates", "ovn_node_certificates", default="shared")
+    tls = is_true(cluster, "ovn_hypervisor_tls", "ovn_tls", default=True)
+    return {
+        "enabled": tls if declared["enabled"] == "" else bool(declared["enabled"]),
+        "nodeCertificates": str(declared["nodeCertificates"] or option),
+    }
 
 
 def clusters_with_node_certificates(hostvars: Hostvars, groups: Groups) -> list[str]:
     """Return the hypervisor clusters whose nodes have certificates of their own."""
     return [host for host in _present_clusters(hostvars, groups) if has_node_certificates(hostvars[host])]
+
+
+def machine_names(hostvars: Hostvars, groups: Groups) -> list[str]:
+    """Return the system ids of the machines that are chassis."""
+    machines = hosts_by_backend(members_of(groups, "ovn_hypervisors"), hostvars)["host"]
+    return [system_id_of(host, hostvars[host]) for host in machines if is_present(hostvars[host])]
 
 
 def machine_certificates(hostvars: Hostvars, groups: Groups) -> list[dict[str, str]]:
@@ -276,6 +292,11 @@ def _has_role(central: Variables) -> bool:
 def _usage(options: CertificateOptions) -> list[str]:
     """A chassis only connects to others; with another certificate it could pass for a server."""
     return ["clientAuth"] if options.certificate == "chassis" else ["serverAuth", "clientAuth"]
+
+
+def trusts_secret(variables: Variables, certificate: Certificate) -> bool:
+    """Return whether pods trust the CAs in the Secret, and not those in a ConfigMap of another owner."""
+    return not _field(_specification(variables, certificate), "tls", "caConfigMapRef")
 
 
 def pod_security_of(certificate: Certificate, hostvars: Hostvars, groups: Groups, host: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.filter.secret_mounts import secret_mounts
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.node_certificates import authorities_volume
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import tls_volume
 
 Object = dict[str, t.Any]
@@ -85,6 +86,14 @@ ONLY_CA = {**MOUNT, "files": ["/tls/cacert.pem"], "digests": DIGESTS[:1]}
             },
             [{**MOUNT, "files": ["/tls/tls.crt"], "digests": DIGESTS[1:]}],
         ),
+        (
+            authorities_volume(parse_spec({}, name="ovn", namespace="x").tls),
+            [{**MOUNT, "files": ["/tls/ca.crt"], "digests": DIGESTS[:1]}],
+        ),
+        (
+            authorities_volume(parse_spec({"tls": {"caConfigMapRef": {"name": "ca"}}}, name="ovn", namespace="x").tls),
+            [],
+        ),
     ],
     ids=[
         "only the bundle, renamed",
@@ -95,6 +104,8 @@ ONLY_CA = {**MOUNT, "files": ["/tls/cacert.pem"], "digests": DIGESTS[:1]}
         "the bundle from a ConfigMap",
         "the bundle of clients from a ConfigMap",
         "whole, with the bundle of a ConfigMap in its place",
+        "our ConfigMap for nodes with certificates of their own",
+        "a ConfigMap of another owner for these",
     ],
 )
 def test_only_files_that_the_pod_has_are_asked_for(volume: Object, found: list[Object]) -> None:

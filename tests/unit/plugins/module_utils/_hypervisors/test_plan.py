@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import types
 import typing as t
+from unittest import mock
 
 import pytest
 
@@ -18,6 +19,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.plan import 
     HypervisorPlan,
     nodes_to_remove,
     plan_hypervisors,
+    with_confirmed_names,
     with_registry,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import chassis_labels
@@ -172,3 +174,27 @@ def test_ours_is_removed_before_the_open_vswitch_of_the_nodes_is_used() -> None:
     state.index["apps/v1", "DaemonSet", "net", "ovs"] = {"metadata": {"name": "ovs"}}
     with pytest.raises(InvalidInput, match="DaemonSet ovs in namespace net runs an Open vSwitch of ours"):
         plan(state, **host)
+
+
+def test_who_may_have_a_certificate_is_known_from_the_last_run_and_from_other_clients() -> None:
+    declared = resource("n2", system_id="two")
+    manager = {"manager": "kubectl", "fieldsV1": {"f:spec": {"f:systemId": {}}}}
+    declared["metadata"]["managedFields"] = [manager]
+    state = observed(node("n1"), node("n2"), node("n3"), recorded={"n1": "n1"}, resources=[declared])
+    rows = registry(("n3", "192.0.2.3", ""))
+    found = with_confirmed_names(with_registry(plan(state), rows, changed=False), ["n1"]).certified
+    assert found is not None
+    assert found.names == {"n2": "two"}
+    assert sorted(found.problems) == ["n1", "n3"]
+    state.index["v1", "ConfigMap", "net", "ovn-chassis"]["data"]["_confirmed"] = '{"n3": "n3"}'
+    assert with_confirmed_names(plan(state), []).certified == (
+        {"n3": "n3"},
+        dict.fromkeys(("n1", "n2"), mock.ANY),
+    )
+
+
+def test_a_name_that_no_certificate_can_have_is_refused() -> None:
+    long = Node("n" * 65, "u", {"ovn": "x"}, {}, ("192.0.2.1",), True)
+    assert plan(observed(long)).chassis
+    with pytest.raises(InvalidInput, match=r"cannot be the name in a certificate.* Nothing was changed\.$"):
+        plan(observed(long), tls={"nodeCertificates": "own"})

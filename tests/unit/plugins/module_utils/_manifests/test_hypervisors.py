@@ -64,7 +64,7 @@ def test_the_open_vswitch_of_the_nodes() -> None:
     host = {"ovs": {"mode": "host"}}
     assert list(build(host)) == ["ovn-chassis", "ovn-chassis-scripts", "ovn-config", "ovn-controller"]
     folders = {one["name"]: one["hostPath"] for one in pod("ovn-controller", host)["volumes"] if "hostPath" in one}
-    assert folders == {"sockets": {"path": "/run/openvswitch", "type": "Directory"}}
+    assert folders["sockets"] == {"path": "/run/openvswitch", "type": "Directory"}
     for one in containers("ovn-controller", host).values():
         assert {"name": "OVS_MODE", "value": "host"} in one["env"]
     assert "OVS_MODE" not in json.dumps([pod("ovs"), pod("ovn-controller")])
@@ -210,9 +210,22 @@ def test_every_daemon_ends_gently_and_is_judged_by_its_own_words() -> None:
 OWN: Object = {"tls": {"nodeCertificates": "own"}}
 
 
-def test_nodes_with_certificates_of_their_own_see_no_key_of_the_secret() -> None:
+def test_no_pod_of_nodes_with_certificates_of_their_own_names_the_secret() -> None:
+    """A kubelet may read each Secret that a pod of its node names, as a whole: `items` would limit the mount alone."""
+    assert "ovn-tls" in json.dumps(build())
+    for raw in (OWN, {"tls": {**OWN["tls"], "caConfigMapRef": {"name": "trusted", "key": "all.pem"}}}):
+        text = json.dumps(build(raw, authorities="CAs", issuer="CA"))
+        assert "ovn-tls" not in text
+        assert '"secret' not in text, "no volume, and no variable, of any Secret"
+
+
+def test_where_nodes_with_certificates_of_their_own_find_the_cas() -> None:
     (volume,) = [one for one in pod("ovn-controller", OWN)["volumes"] if one["name"] == "tls"]
-    assert volume["secret"]["items"] == [{"key": "ca.crt", "path": "ca.crt"}]
+    assert volume["configMap"]["name"] == "ovn-chassis-ca"
+    assert volume["configMap"]["items"] == [{"key": "ca.crt", "path": "ca.crt"}]
+    assert build(OWN, authorities="CAs")["ovn-chassis-ca"]["data"] == {"ca.crt": "CAs"}
+    assert "ovn-chassis-ca" not in build(OWN), "what is not known stays as it is"
+    assert "ovn-chassis-ca" not in build(authorities="CAs")
     bundle = {"tls": {**OWN["tls"], "caConfigMapRef": {"name": "trusted", "key": "all.pem"}}}
     (volume,) = [one for one in pod("ovn-controller", bundle)["volumes"] if one["name"] == "tls"]
     assert volume["configMap"]["items"] == [{"key": "all.pem", "path": "ca.crt"}]
@@ -221,6 +234,20 @@ def test_nodes_with_certificates_of_their_own_see_no_key_of_the_secret() -> None
         assert values["OVN_PRIVATE_KEY"] == "/node-tls/current/tls.key"
         assert values["OVN_CERTIFICATE"] == "/node-tls/current/tls.crt"
         assert values["OVN_CA_CERTIFICATE"] == "/tls/ca.crt"
+
+
+def test_another_ca_that_signs_restarts_the_pods_one_by_one() -> None:
+    """So a CA that the relays do not let in stops at the first node. The CAs that nodes trust reach running pods."""
+    of_agent = variables("agent", OWN, issuer="CA 1")
+    assert of_agent["OVN_NODE_TLS_ISSUER"] == "CA 1"
+    assert "OVN_NODE_TLS_ISSUER" not in variables("agent", OWN)
+    assert "OVN_NODE_TLS_ISSUER" not in variables("agent", issuer="CA 1")
+    assert pod("ovn-controller", OWN, authorities="x") == pod("ovn-controller", OWN, authorities="y")
+
+
+def variables(container: str, raw: Object | None = None, **options: t.Any) -> dict[str, t.Any]:
+    found = containers("ovn-controller", raw, **options)[container]["env"]
+    return {variable["name"]: variable.get("value") for variable in found}
 
 
 def test_the_agent_alone_asks_for_the_certificate_of_its_node() -> None:
@@ -233,11 +260,8 @@ def test_the_agent_alone_asks_for_the_certificate_of_its_node() -> None:
     assert mounts["ovn-controller"].keys() & {"api", "node-tls"} == {"node-tls"}
     assert mounts["ovn-controller"]["node-tls"] is True
     assert (mounts["agent"]["api"], mounts["agent"]["node-tls"]) == (True, False)
-    environment = {
-        variable["name"]: variable.get("value") for variable in containers("ovn-controller", OWN)["agent"]["env"]
-    }
-    assert environment["OVN_NODE_TLS_DIR"] == "/node-tls"
-    assert "OVN_NODE_TLS_DIR" not in {one["name"] for one in containers("ovn-controller")["agent"]["env"]}
+    assert variables("agent", OWN)["OVN_NODE_TLS_DIR"] == "/node-tls"
+    assert "OVN_NODE_TLS_DIR" not in variables("agent")
 
 
 def test_agents_may_ask_and_look_and_no_more() -> None:
@@ -261,4 +285,8 @@ def test_agents_may_ask_and_look_and_no_more() -> None:
 def test_nobody_asks_where_nodes_share_a_certificate_or_have_none(raw: Object, secret: str | None) -> None:
     manifests = build_all(raw, tls_secret=secret)
     assert not [one for one in manifests if one["kind"].startswith("ClusterRole")]
-    assert "node-tls" not in json.dumps(manifests)
+    # The agent empties the folder with the key of a node that had its own.
+    found = {name: variables(name, raw, tls_secret=secret) for name in ("agent", "ovn-controller")}
+    assert (found["agent"].get("OVN_NODE_TLS_DIR"), found["agent"]["OVN_UNUSED_TLS_DIR"]) == (None, "/node-tls")
+    mounts = containers("ovn-controller", raw, tls_secret=secret)["ovn-controller"]["volumeMounts"]
+    assert "node-tls" not in {one["name"] for one in mounts}

@@ -26,12 +26,23 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._pki.certificates import 
     signed_by,
     usages,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._pki.chassis_requests import NODE_EXTRA, judge_request, pem_of
-from ansible_collections.c5c3.ovn.plugins.module_utils._pki.signing import SigningAuthority
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki.chassis_requests import (
+    NODE_EXTRA,
+    NODE_UID_EXTRA,
+    AskingNode,
+    RequestDecision,
+    judge_requests,
+    pem_of,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki.signing import SigningAuthority, check_end
 
 Object = dict[str, t.Any]
 ACCOUNT = "system:serviceaccount:ovn-hypervisors:ovn-controller"
-CHASSIS = {"node-a": "a.example.com", "node-b": "node-b"}
+NODES = {
+    "node-a": AskingNode("uid-a", "a.example.com"),
+    "node-b": AskingNode("uid-b", "node-b"),
+    "node-n": AskingNode("uid-n", "node-n", "Its name is not known to be free."),
+}
 KEY, _PEM = new_private_key()
 NOW = datetime.datetime.now(datetime.timezone.utc)
 
@@ -47,13 +58,19 @@ def of_key(key: t.Any) -> bytes:
     return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
-def request(text: bytes = b"", status: Object | None = None, **spec: t.Any) -> Object:
+def of_node(*names: str, uid: str = "") -> Object:
+    return {NODE_EXTRA: list(names), NODE_UID_EXTRA: [uid or f"uid-{names[0][-1]}"]}
+
+
+def request(
+    text: bytes = b"", status: Object | None = None, name: str = "r1", created: str = "T1", **spec: t.Any
+) -> Object:
     return {
-        "metadata": {"name": "r1"},
+        "metadata": {"name": name, "creationTimestamp": created},
         "spec": {
             "signerName": "ovn.c5c3.io/chassis",
             "username": ACCOUNT,
-            "extra": {NODE_EXTRA: ["node-a"]},
+            "extra": of_node("node-a"),
             "usages": ["digital signature", "client auth"],
             "request": base64.b64encode(text or pem()).decode(),
             **spec,
@@ -80,13 +97,25 @@ def condition(kind: str) -> Object:
         pytest.param(request(status=condition("Denied")), "ignore", "", id="denied already"),
         pytest.param(request(pem("node-b")), "deny", "declared is CN='a.example.com'", id="the name of another node"),
         pytest.param(
-            request(extra={NODE_EXTRA: ["node-b"]}), "deny", "node node-b is chassis node-b", id="from another node"
+            request(extra=of_node("node-b")), "deny", "on node node-b, which is chassis node-b", id="from another node"
         ),
         pytest.param(
-            request(extra={NODE_EXTRA: ["node-c"]}), "deny", "node node-c is no hypervisor", id="no hypervisor"
+            request(extra=of_node("node-c")), "wait", "node node-c was no hypervisor when the run began", id="unknown"
         ),
-        pytest.param(request(extra={}), "deny", "Kubernetes 1.30", id="a token that names no node"),
-        pytest.param(request(extra={NODE_EXTRA: ["node-a", "node-b"]}), "deny", "from which node", id="two nodes"),
+        pytest.param(request(extra={}), "deny", "ServiceAccountTokenPodNodeInfo", id="a token that names no node"),
+        pytest.param(request(extra=of_node("node-a", "node-b")), "deny", "from which node", id="two nodes"),
+        pytest.param(
+            request(extra=of_node("node-a", uid="former")), "deny", "a former Node node-a", id="of a deleted Node"
+        ),
+        pytest.param(
+            request(extra={NODE_EXTRA: ["node-a"]}), "deny", "a former Node node-a", id="a token without the uid"
+        ),
+        pytest.param(
+            request(pem("node-n"), extra=of_node("node-n")), "wait", "Its name is not known to be free.", id="its name"
+        ),
+        pytest.param(
+            request(extra=of_node("node-n")), "deny", "declared is CN='node-n'", id="its name, and it asks for another"
+        ),
         pytest.param(request(usages=["digital signature", "server auth"]), "deny", "its usages are", id="for a server"),
         pytest.param(request(usages=["client auth"]), "deny", "its usages are client auth, not", id="another usage"),
         pytest.param(request(pem(usage="serverAuth")), "deny", "its extended key usage", id="for a server inside"),
@@ -102,11 +131,82 @@ def condition(kind: str) -> Object:
     ],
 )
 def test_decision(given: Object, verdict: str, words: str) -> None:
-    found = judge_request(given, account=ACCOUNT, chassis=CHASSIS)
+    (found,) = judge(given) or [RequestDecision("r1", "ignore")]
     assert (found.name, found.verdict) == ("r1", verdict)
     assert found.chassis == ("a.example.com" if verdict == "sign" else "")
     assert words in found.reason
-    assert found.reason.startswith("CertificateSigningRequest r1 was denied: ") is (verdict == "deny")
+    assert len(found.reason) < 1000
+
+
+def judge(*given: Object, **options: bool) -> list[RequestDecision]:
+    return judge_requests(given, account=ACCOUNT, nodes=NODES, **options)
+
+
+def der(tag: int, body: bytes) -> bytes:
+    count = len(body)
+    number = count.to_bytes(max(1, (count.bit_length() + 7) // 8), "big")
+    length = number if count < 128 else bytes([0x80 + len(number)]) + number
+    return bytes([tag]) + length + body
+
+
+def odd_request(version: int = 0, tag: int = 0x0C, name: bytes = b"") -> bytes:
+    """Return a request that is signed well, and that no builder would make: `tag` is the type of the common name, `name` a subject alternative name."""
+    common_name_of_a = der(0x30, bytes.fromhex("0603550403") + der(tag, b"a.example.com"))
+    extensions = der(0x30, der(0x30, bytes.fromhex("0603551d11") + der(0x04, der(0x30, name))))
+    attribute = der(0x30, bytes.fromhex("06092a864886f70d01090e") + der(0x31, extensions))
+    subject = der(0x30, der(0x31, common_name_of_a))
+    public = KEY.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    info = der(0x30, der(0x02, bytes([version])) + subject + public + der(0xA0, attribute if name else b""))
+    signature = t.cast(ec.EllipticCurvePrivateKey, KEY).sign(info, ec.ECDSA(hashes.SHA256()))
+    content = info + der(0x30, bytes.fromhex("06082a8648ce3d040302")) + der(0x03, b"\0" + signature)
+    text = base64.encodebytes(der(0x30, content)).decode()
+    return f"-----BEGIN CERTIFICATE REQUEST-----\n{text}-----END CERTIFICATE REQUEST-----\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param(odd_request(), "its extended key usage", id="the form itself is good"),
+        pytest.param(odd_request(version=1), "it cannot be read: 1 is not a valid CSR version", id="another version"),
+        pytest.param(odd_request(name=der(0xA3, b"")), "its extensions cannot be read", id="an X.400 address"),
+        pytest.param(odd_request(name=der(0xA5, b"")), "its extensions cannot be read", id="an EDI party"),
+        pytest.param(odd_request(tag=0x05), "it cannot be read", id="a common name that is no text"),
+        pytest.param(odd_request(tag=0x1F), "it cannot be read", id="an unknown type"),
+        pytest.param(pem(names=["DNS:" + "x" * 60] * 5000), "subject alternative names are", id="as big as they come"),
+    ],
+)
+def test_what_an_attacker_sends_stops_nobody_else(text: bytes, words: str) -> None:
+    bad, good = judge(request(text, name="bad"), request(name="good", created="T2"))
+    assert (bad.verdict, good.verdict) == ("deny", "sign")
+    assert words in bad.reason
+    assert len(bad.reason) < 1000
+
+
+def test_only_the_newest_request_of_a_node_is_signed() -> None:
+    """A node that was taken over asks with keys of the attacker's; they must not be signed after it was installed again."""
+    found = judge(
+        request(name="z-old", created="2026-11-26T10:00:00Z"),
+        request(name="a-new", created="2026-11-26T11:00:00Z"),
+        request(name="m-older", created="2026-11-26T09:00:00Z", status=condition("Approved")),
+        request(pem("node-b"), name="b", created="2026-11-26T12:00:00Z", extra=of_node("node-b")),
+        request(pem("node-b"), name="wrong", created="2026-11-26T13:00:00Z"),
+    )
+    assert [(one.name, one.verdict, one.node, one.approved) for one in found] == [
+        ("m-older", "deny", "node-a", True),
+        ("z-old", "deny", "node-a", False),
+        ("a-new", "sign", "node-a", False),
+        ("b", "sign", "node-b", False),
+        ("wrong", "deny", "node-a", False),
+    ]
+    assert found[0].reason == "node node-a has a newer request, a-new. Nothing has to be done."
+    assert found[0].chassis == ""
+
+
+def test_a_node_that_was_read_long_ago_is_no_reason_to_deny() -> None:
+    """A run waits for hours; meanwhile a node was deleted and joined again."""
+    given = request(extra=of_node("node-a", uid="later"))
+    assert [one.verdict for one in judge(given, current=False)] == ["wait"]
+    assert [one.verdict for one in judge(request(pem("node-b")), current=False)] == ["deny"]
 
 
 class TestSigning:
@@ -154,3 +254,24 @@ class TestSigning:
     def test_the_key_of_another_ca(self) -> None:
         with pytest.raises(InvalidInput, match=r"does not belong to signer\.certificate"):
             SigningAuthority(self.authority()[0], self.authority()[1], "", 1)
+
+    @pytest.mark.parametrize(
+        ("left", "words"),
+        [(400, ""), (365, ""), (364, "The CA of the chassis ends on 2030-12-31, so"), (1, "and not after 365 days")],
+    )
+    def test_a_ca_that_ends_soon(self, left: int, words: str) -> None:
+        end = datetime.datetime(2030, 12, 31, tzinfo=datetime.timezone.utc)
+        found = check_end(end, end - datetime.timedelta(days=left), 365)
+        assert words in found
+        assert bool(found) is bool(words)
+
+    @pytest.mark.parametrize("hours", [0, 0.5, 2, 5000])
+    def test_a_ca_that_has_ended_signs_nothing(self, hours: float) -> None:
+        """For an hour it could, because certificates begin an hour ago."""
+        certificate, key = self.authority(days=1)
+        signer = SigningAuthority(certificate, key, "", 365)
+        later = not_after(signer.certificate) + datetime.timedelta(hours=hours)
+        for attempt in (signer.check, lambda now: signer.sign(pem_of(request()), "a.example.com", now)):
+            with pytest.raises(InvalidInput, match=r"has ended on .* Replace it"):
+                attempt(later)
+        assert "ends on" in signer.check(NOW)

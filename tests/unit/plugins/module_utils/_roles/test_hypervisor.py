@@ -200,8 +200,17 @@ def test_the_specification_of_a_cluster(options: dict[str, t.Any], spec: dict[st
         ({"node_certificates": "own", "tls": "no"}, False),
         ({"spec": {"tls": {"nodeCertificates": "own"}}}, True),
         ({"node_certificates": "own", "spec": {"tls": {"nodeCertificates": "shared"}}}, False),
+        ({"node_certificates": "own", "spec": {"tls": {"enabled": False}}}, False),
+        ({"node_certificates": "own", "tls": False, "spec": {"tls": {"enabled": True}}}, True),
     ],
-    ids=["by the option", "without TLS", "by the specification", "which counts more"],
+    ids=[
+        "by the option",
+        "without TLS",
+        "by the specification",
+        "which counts more",
+        "no TLS by the specification",
+        "TLS by the specification",
+    ],
 )
 def test_who_signs_for_nodes(options: dict[str, t.Any], signs: bool) -> None:
     assert desired_state({**CLUSTER, **options})["signs_for_nodes"] is signs

@@ -212,6 +212,14 @@ def test_where_chassis_connect(central: dict[str, Vars], expected: bool) -> None
             True,
             id="the specification counts more",
         ),
+        pytest.param(
+            {**CLUSTER, "ovn_node_certificates": "own", "ovn_hypervisor_tls": False}, False, id="own, and no TLS"
+        ),
+        pytest.param(
+            {**CLUSTER, "ovn_node_certificates": "own", "ovn_cluster_spec": {"tls": {"enabled": False}}},
+            False,
+            id="own, and no TLS by specification",
+        ),
         pytest.param({}, False, id="a machine"),
     ],
 )
@@ -219,6 +227,7 @@ def test_relays_in_pods_know_chassis_by_name_unless_nodes_share_a_certificate(ra
     hosts, groups = {"plane": CLUSTER, "rack1": rack, "h1": {}}, {**GROUPS, "ovn_hypervisors": ["rack1", "h1"]}
     assert pki.share_certificates(hosts, groups) is share
     assert pki.clusters_with_node_certificates(hosts, groups) == (["rack1"] if pki.has_node_certificates(rack) else [])
+    assert not (share and pki.has_node_certificates(rack))
     assert pki.chassis_have_role(hosts, groups) is not share
     assert not pki.chassis_have_role({**hosts, "plane": {**CLUSTER, "ovn_southbound_rbac": False}}, groups)
     assert pki.chassis_have_role({**hosts, "plane": {}}, groups), (
@@ -309,3 +318,13 @@ def test_the_specification_says_whether_relays_in_pods_give_a_role(plane: Vars, 
     assert pki.chassis_have_role(hosts, groups) is role
     on_machines = {"plane": {key: value for key, value in plane.items() if key != "ovn_tls"}, "h1": {}}
     assert pki.chassis_have_role(on_machines, groups) is ("ovn_southbound_rbac" not in plane)
+
+
+def test_the_names_of_machines() -> None:
+    hosts: dict[str, Vars] = {
+        "h1": {},
+        "h2": {"ovn_system_id": "two"},
+        "h3": {"ovn_hypervisor_state": "absent"},
+        "rack1": CLUSTER,
+    }
+    assert pki.machine_names(hosts, {"ovn_hypervisors": [*hosts]}) == ["h1", "two"]

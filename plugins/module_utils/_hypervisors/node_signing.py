@@ -1,0 +1,166 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Signs what the agents of the nodes ask for: once, and again and again while a run waits for their pods. What one request is like stops no other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import threading
+import typing as t
+
+from .._agent.log import as_ovn_error
+from .._deadline import Deadline
+from .._errors import CertificateProblem, Conflict, OvnError, Refused, TimedOut, Unreachable
+from .._kubernetes.client import Cluster
+from .._kubernetes.progress import Progress
+from .._pki.chassis_requests import AskingNode, RequestDecision, judge_requests
+from .certificates import account_of, carry_out, list_requests, pair_of_chassis
+from .desired import DesiredHypervisors
+from .plan import MOST_LISTED, HypervisorPlan
+from .southbound import check_access
+
+_PAUSE = 2.0  # seconds between two looks while a run waits
+_PROBE = "c5c3-ovn-run"  # the name of no chassis
+_NO_KEY = (
+    "This run has no key of the CA of the chassis. Give it one (signer.private_key, ovn_pki_chassis_ca_private_key), or have the request signed by the program "
+    "that has it."
+)
+
+
+def asking_nodes(plan: HypervisorPlan) -> dict[str, AskingNode]:
+    """Return the nodes that may ask for certificates."""
+    problems = plan.certified.problems if plan.certified else {}
+    return {
+        one.node.name: AskingNode(one.node.uid, one.system_id, problems.get(one.node.name, "")) for one in plan.chassis
+    }
+
+
+class NodeSigning:
+    """What a run does about the requests of its nodes. It appends steps to `progress`; warnings come with `report`.
+
+    Another run may do the same at any time: what that one has decided is left alone.
+    """
+
+    def __init__(self, cluster: Cluster, desired: DesiredHypervisors, progress: Progress, *, check_mode: bool) -> None:
+        self.cluster, self.desired, self.progress, self.check_mode = cluster, desired, progress, check_mode
+        self._let_in = False
+        self._denied: dict[str, RequestDecision] = {}
+        # As of the last look
+        self._waiting: list[RequestDecision] = []
+        self._failures: dict[str, OvnError] = {}
+        self._error: OvnError | None = None
+
+    def check_authority(self) -> None:
+        """Raise `InvalidInput` if the CA has ended; warn if that is near."""
+        if self.desired.signer is not None:
+            warning = self.desired.signer.check(datetime.datetime.now(datetime.timezone.utc))
+            if warning:
+                self.progress.warn(warning)
+
+    def check_relays(self) -> None:
+        """Raise `Refused` if no server of chassis lets in what the CA signs: nodes would lose their connection with their first certificate."""
+        signer = self.desired.signer
+        if signer is None or self._let_in:
+            return
+        try:
+            with pair_of_chassis(signer, _PROBE, self.desired.directory) as pair:
+                tls = pair._replace(ca_certificate=self.desired.tls.ca_certificate)
+                check_access(self.desired.asked, tls, Deadline(15))
+        except (Unreachable, TimedOut):  # they have answered a moment ago, so this says nothing about the CA
+            return
+        except CertificateProblem as e:
+            raise Refused(
+                f"The servers of the Southbound database do not let in certificates of the CA that signs for nodes ({signer.name}), so with "
+                f"tls.nodeCertificates own no node could connect: {e} Run c5c3.ovn.central first, whose relays let that CA in; they need TLS and a role for "
+                "chassis (ovn_southbound_rbac). If certificates come from elsewhere, give ovn_pki_chassis_ca_certificate the CA that relays let in. "
+                "Nothing was changed."
+            ) from e
+        self._let_in = True
+
+    def sign(self, plan: HypervisorPlan, *, current: bool = True) -> None:
+        """Sign or deny each request that waits, in check mode only say so. `current`: the nodes were read just now. Nothing is done without a key."""
+        requests = {one["metadata"]["name"]: one for one in list_requests(self.cluster)}
+        decisions = judge_requests(
+            requests.values(),
+            account=account_of(self.desired.namespace),
+            nodes=asking_nodes(plan),
+            current=current,
+        )
+        authority, waiting, failures = self.desired.signer, [], {}
+        for one in decisions:
+            if one.verdict == "wait" or authority is None:
+                waiting.append(one)
+                continue
+            try:
+                if not self.check_mode:
+                    carry_out(self.cluster, requests[one.name], one, authority)
+            except Conflict:
+                continue
+            except Exception as e:  # one request must not keep others from their certificates
+                error = as_ovn_error(e)
+                if error.details.get("http_status") != 404:  # its agent has asked again
+                    failures[one.name] = error
+                continue
+            if one.verdict == "sign":
+                self.progress.steps.append(f"sign the certificate of chassis {one.chassis}")
+            else:
+                self._denied[one.name] = one
+                self.progress.steps.append(f"deny CertificateSigningRequest {one.name}")
+        self._waiting, self._failures = waiting, failures
+
+    @contextlib.contextmanager
+    def running(self, plan: HypervisorPlan) -> t.Iterator[None]:
+        """Sign in a thread of its own as pods ask, while the run waits for them: the next node is updated when the last one is ready."""
+        stopped = threading.Event()
+
+        def loop() -> None:
+            while not stopped.is_set():
+                try:
+                    self.sign(plan, current=False)
+                    self._error = None
+                except Exception as e:  # also for a bug: the thread must go on
+                    self._error = as_ovn_error(e)
+                stopped.wait(_PAUSE)
+
+        thread = threading.Thread(target=loop, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stopped.set()
+            thread.join()
+
+    def problems(self) -> list[str]:
+        """Return why requests have got no certificate, as of the last look."""
+        found = [f"The requests for certificates could not be read: {self._error}"] if self._error else []
+        found += [f"CertificateSigningRequest {name} was not dealt with: {e}" for name, e in self._failures.items()]
+        found += [
+            f"CertificateSigningRequest {one.name} waits: {_NO_KEY if one.verdict != 'wait' else one.reason}"
+            for one in self._waiting
+        ]
+        return _shortened(found)
+
+    def report(self) -> None:
+        """Warn of what was denied and of what waits."""
+        done = "would be denied" if self.check_mode else "was denied"
+        denied = [f"CertificateSigningRequest {one.name} {done}: {one.reason}" for one in self._denied.values()]
+        for message in [*_shortened(denied), *self.problems()]:
+            self.progress.warn(message)
+
+    def check(self) -> None:
+        """Raise `Refused` if the API server does not let this user sign: the certificates of all nodes would end."""
+        for name, error in self._failures.items():
+            if error.details.get("http_status") == 403:
+                raise Refused(f"CertificateSigningRequest {name} was not dealt with: {error}", **error.details)
+
+
+def _shortened(messages: list[str]) -> list[str]:
+    more = len(messages) - MOST_LISTED
+    return (
+        messages if more <= 0 else [*messages[:MOST_LISTED], f"{more} more CertificateSigningRequests are like that."]
+    )

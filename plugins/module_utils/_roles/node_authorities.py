@@ -1,0 +1,28 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The ConfigMap with the CAs for nodes with certificates of their own: it has to follow the Secret, or a rotation would cut these nodes off. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._kubernetes.compare import with_hash
+from .._manifests.node_certificates import authorities_manifest
+from .pki import has_node_certificates, is_present, secret_of, trusts_secret
+from .variables import Variables, first_value
+
+
+def node_authorities(cluster: Variables, bundle: str) -> dict[str, t.Any]:
+    """Return the object as the module ovn_hypervisors applies it, from the variables of the host that stands for a hypervisor cluster.
+
+    Empty where nodes do not need it: they share the Secret, or have the CAs from a ConfigMap of another owner.
+    """
+    if not (bundle and is_present(cluster) and has_node_certificates(cluster) and trusts_secret(cluster, "chassis")):
+        return {}
+    name = str(first_value(cluster, "ovn_hypervisor_cluster_name", "ovn_cluster_name", default="ovn"))
+    namespace = first_value(cluster, "ovn_hypervisor_namespace", default=secret_of(cluster, "chassis").namespace)
+    return with_hash(authorities_manifest(bundle, name=name, namespace=str(namespace)))

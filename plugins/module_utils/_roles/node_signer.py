@@ -1,0 +1,34 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Whether a run of the role ovn_hypervisor can sign for nodes with certificates of their own, before it changes anything. Pure.
+"""
+
+from __future__ import annotations
+
+from .variables import Variables
+
+
+def signer_problem(signer: Variables, *, given: bool, directory: str, key_problem: str, needed: bool) -> str:
+    """Return why nobody can sign, empty if that is possible.
+
+    `signer` has the certificate of the CA and its key, `given` says that they are variables of the user and no files of `directory`. `key_problem` is that
+    of the file with the key. `needed`: without a signature the run cannot bring about what is declared.
+    """
+    if not given and key_problem:
+        return key_problem
+    if needed and not signer["certificate"]:
+        return (
+            f"There is no certificate of the CA of the chassis, {directory}/chassis-ca.pem, so nobody can sign for nodes with certificates of their own. "
+            "Run c5c3.ovn.central first, which makes it where relays give chassis a role. If certificates come from elsewhere, give "
+            "ovn_pki_chassis_ca_certificate and ovn_pki_chassis_ca_private_key."
+        )
+    if needed and not signer["private_key"]:
+        where = "ovn_pki_chassis_ca_private_key" if given else f"{directory}/chassis-ca-key.pem"
+        return (
+            f"There is no key of the CA of the chassis ({where}), so nobody can sign for nodes with certificates of their own: the first ones would lose "
+            "ovn-controller. Bring the key back, or let nodes share a certificate (ovn_node_certificates=shared)."
+        )
+    return ""

@@ -1,0 +1,209 @@
+"""A run that signs for nodes on a real API server, beside somebody who has taken a node over, and while it waits for pods."""
+
+from __future__ import annotations
+
+import base64
+import pathlib
+import threading
+import typing as t
+
+import pytest
+
+pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")
+
+from _apiserver import ApiServer
+from _node_site import REQUESTS, Site, await_request, certificate_of, node_site, warnings
+from _pki import Pki
+from conftest import MakeCluster, Ran, RunModule, until
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+
+VICTIM = "192.0.2.9"
+
+
+@pytest.fixture
+def site(
+    api_server: ApiServer,
+    namespace: str,
+    run_module: RunModule,
+    raft_cluster: MakeCluster,
+    pki: Pki,
+    tmp_path: pathlib.Path,
+) -> t.Iterator[Site]:
+    with node_site(api_server, namespace, run_module, pki, raft_cluster(1, "southbound", tls=pki), tmp_path) as made:
+        yield made
+
+
+def der(tag: int, body: bytes) -> bytes:
+    count = len(body)
+    number = count.to_bytes(max(1, (count.bit_length() + 7) // 8), "big")
+    return bytes([tag]) + (number if count < 128 else bytes([0x80 + len(number)]) + number) + body
+
+
+def request_of(name: str, version: int = 0) -> bytes:
+    """Return a request that is signed well, maybe of a version that does not exist."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
+    builder = x509.CertificateSigningRequestBuilder().subject_name(subject).add_extension(usage, critical=False)
+    info = builder.sign(key, hashes.SHA256()).tbs_certrequest_bytes
+    info = info.replace(b"\x02\x01\x00", bytes([2, 1, version]), 1)
+    signature = key.sign(info, ec.ECDSA(hashes.SHA256()))
+    algorithm = der(0x30, bytes.fromhex("06082a8648ce3d040302"))
+    text = base64.encodebytes(der(0x30, info + algorithm + der(0x03, b"\0" + signature))).decode()
+    return f"-----BEGIN CERTIFICATE REQUEST-----\n{text}-----END CERTIFICATE REQUEST-----\n".encode()
+
+
+def post(site: Site, node: str, name: str, text: bytes) -> None:
+    """Somebody with the token of an agent sends a request of his own."""
+    spec = {
+        "request": base64.b64encode(text).decode(),
+        "signerName": "ovn.c5c3.io/chassis",
+        "usages": ["digital signature", "client auth"],
+    }
+    kind = {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest"}
+    site.agent(node).api.create(REQUESTS, {**kind, "metadata": {"name": name}, "spec": spec})
+
+
+def approve(site: Site, name: str) -> None:
+    condition = {"type": "Approved", "status": "True", "reason": "KubectlApprove", "message": "by hand"}
+    site.server.request("PATCH", f"{REQUESTS}/{name}/approval", {"status": {"conditions": [condition]}})
+
+
+def conditions(site: Site) -> dict[str, list[str]]:
+    return {
+        one["metadata"]["name"]: [condition["type"] for condition in one.get("status", {}).get("conditions", ())]
+        for one in site.requests()
+    }
+
+
+def test_a_node_does_not_become_another_chassis_by_its_annotations(site: Site) -> None:
+    """A kubelet writes the annotations of its own Node: name and tunnel address of the victim make no chassis of it."""
+    site.sbctl("chassis-add", "victim", "geneve", VICTIM)
+    site.hypervisors.annotate("a", system_id="victim", encapsulation_ip=VICTIM)
+    for _run in range(2):  # a run must not take for proof what the one before has recorded
+        site.run()
+    attacker = site.agent("a")
+    await_request(attacker, "victim")
+    ran = site.run()
+    assert ran["steps"] == []
+    assert any(
+        'a chassis "victim" of host' in one and "not marked as one of this cluster" in one for one in warnings(ran)
+    )
+    # Also if the row of the victim goes for a moment, or nobody can look.
+    site.sbctl("chassis-del", "victim")
+    for options in ({}, {"southbound": ["ssl:127.0.0.1:1"]}):
+        ran = site.run(**options)
+        assert ran["steps"] == []
+    assert any("the Southbound database was not asked" in one for one in warnings(ran))
+    # A machine that is not registered
+    site.give_name("a", "victim")
+    signer = dict(zip(("certificate", "private_key"), site.authority.as_texts()))
+    ran = site.run(signer={**signer, "other_chassis": ["victim"]})
+    assert any('The inventory has another chassis "victim"' in one for one in warnings(ran))
+    # An operator says that it is right.
+    assert site.run()["steps"] == ["sign the certificate of chassis victim"]
+    assert site.hypervisors.settings()["_confirmed"] == {"a": "victim"}
+    assert not site.run(southbound=["ssl:127.0.0.1:1"])["steps"]
+
+
+def test_one_bad_request_keeps_nobody_from_his_certificate(site: Site) -> None:
+    """One that no library reads, and one that somebody has approved by hand."""
+    site.hypervisors.node("c", "192.0.2.23")
+    site.run()
+    agent = site.agent("a")
+    await_request(agent, "a")
+    post(site, "c", "odd", request_of("c", version=1))
+    post(site, "c", "approved", request_of("a"))
+    approve(site, "approved")
+    (good,) = [name for name in conditions(site) if name not in ("odd", "approved")]
+    ran = site.run()
+    assert sorted(ran["steps"]) == [
+        "deny CertificateSigningRequest approved",
+        "deny CertificateSigningRequest odd",
+        "sign the certificate of chassis a",
+    ]
+    assert conditions(site) == {"odd": ["Denied"], "approved": ["Approved", "Failed"], good: ["Approved"]}
+    agent.ensure("a")
+    assert certificate_of(agent).subject.rfc4514_string() == "CN=a"
+    assert not site.run()["changed"]
+
+
+def test_requests_of_a_node_from_before_it_was_installed_again(site: Site) -> None:
+    site.run()
+    post(site, "a", "of-the-attacker", request_of("a"))
+    site.server.request("DELETE", "/api/v1/nodes/a")
+    site.hypervisors.node("a", "192.0.2.21")
+    site.server.request("DELETE", f"/api/v1/namespaces/{site.namespace}/pods/ovn-controller-a?gracePeriodSeconds=0")
+    agent = site.agent("a")
+    await_request(agent, "a")
+    ran = site.run()
+    assert ran["steps"] == ["deny CertificateSigningRequest of-the-attacker", "sign the certificate of chassis a"]
+    (warning,) = [one for one in warnings(ran) if "was denied" in one]
+    assert "its token is of a former Node a, which was deleted" in warning
+
+
+def test_a_ca_that_no_server_lets_in_is_refused_before_anything_is_changed(
+    site: Site, make_pki: t.Callable[[str], Pki]
+) -> None:
+    other = dict(zip(("certificate", "private_key"), make_pki("other").as_texts()))
+    for check in (True, False):
+        refused = site.run(signer=other, check=check, may_fail=True)
+        assert "do not let in certificates of the CA that signs for nodes (c5c3 test other)" in refused["msg"]
+        assert refused["msg"].endswith("Nothing was changed.")
+        assert all(one["action"] == "unchanged" for one in refused["objects"])
+
+
+class Rollout(threading.Thread):
+    """A run that waits for pods."""
+
+    def __init__(self, site: Site, **options: t.Any) -> None:
+        super().__init__()
+        self.site, self.options, self.ran = site, options, t.cast(Ran, None)
+
+    def run(self) -> None:
+        self.ran = self.site.run(wait=True, wait_timeout=20, may_fail=True, **self.options)
+
+
+def test_a_run_signs_while_it_waits_for_the_pods(site: Site) -> None:
+    """The next node is updated when the last one is ready, which it is with its certificate. A node that joins meanwhile waits for the next run."""
+    rollout = Rollout(site)
+    rollout.start()
+    until(lambda: "a" in site.hypervisors.chassis(), "the objects of the run")
+    site.hypervisors.node("c", "192.0.2.23")
+    late, agent = site.agent("c"), site.agent("a")
+    await_request(late, "c")
+    await_request(agent, "a")
+    until(lambda: can_use(agent, "a"), "the certificate of a")
+    site.sbctl("chassis-add", "a", "geneve", "192.0.2.21")
+    site.sbctl("chassis-add", "b.example.com", "geneve", "192.0.2.22")
+    for name in ("a", "b"):
+        site.sbctl("set", "Chassis", "a" if name == "a" else "b.example.com", f"hostname={name}")
+    site.hypervisors.pods_are_ready(2)
+    rollout.join(90)
+    assert not rollout.ran.get("failed"), rollout.ran["msg"]
+    assert rollout.ran["steps"] == ["sign the certificate of chassis a"]
+    assert any("its node c was no hypervisor when the run began" in one for one in warnings(rollout.ran))
+    assert [] in conditions(site).values(), "what a run does not know it does not deny"
+    assert site.run()["steps"] == ["sign the certificate of chassis c"]
+
+
+def test_a_rollout_that_waits_in_vain_says_who_got_no_certificate(site: Site) -> None:
+    site.run()
+    await_request(site.agent("a"), "a")
+    ran = site.run(signs=False, wait=True, wait_timeout=3, may_fail=True)
+    assert "were not ready" in ran["msg"]
+    assert "waits: This run has no key of the CA of the chassis." in ran["msg"]
+    assert conditions(site) == {name: [] for name in conditions(site)}
+
+
+def can_use(agent: t.Any, name: str) -> bool:
+    try:
+        agent.ensure(name)
+    except Refused:
+        return False
+    return True
