@@ -206,7 +206,14 @@ def test_certificates_of_chassis_and_clients_as_runs_record_them(observed: Obser
     def record(holder: str, days: float, kind: str = "chassis", **more: t.Any) -> float:
         end = float(int(time.time() + days * 86400))
         not_after = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(end))
-        certificate = {"kind": kind, "holder": holder, "issuer": "CA", "serial_number": "1f", "not_after": not_after}
+        certificate = {
+            "kind": kind,
+            "holder": holder,
+            "issuer": "CA",
+            "serial_number": "1f",
+            "not_after": not_after,
+            "issued": True,
+        }
         run_module("ovn_issued_certificates", {"path": str(file), "certificates": [certificate], **more})
         return end
 
