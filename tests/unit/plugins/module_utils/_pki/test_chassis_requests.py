@@ -167,7 +167,10 @@ def odd_request(version: int = 0, tag: int = 0x0C, name: bytes = b"") -> bytes:
     ("text", "words"),
     [
         pytest.param(odd_request(), "its extended key usage", id="the form itself is good"),
-        pytest.param(odd_request(version=1), "it cannot be read: 1 is not a valid CSR version", id="another version"),
+        # The oldest cryptography reads it all the same.
+        pytest.param(
+            odd_request(version=1), ("1 is not a valid CSR version", "its extended key usage"), id="another version"
+        ),
         pytest.param(odd_request(name=der(0xA3, b"")), "its extensions cannot be read", id="an X.400 address"),
         pytest.param(odd_request(name=der(0xA5, b"")), "its extensions cannot be read", id="an EDI party"),
         pytest.param(odd_request(tag=0x05), "it cannot be read", id="a common name that is no text"),
@@ -175,10 +178,10 @@ def odd_request(version: int = 0, tag: int = 0x0C, name: bytes = b"") -> bytes:
         pytest.param(pem(names=["DNS:" + "x" * 60] * 5000), "subject alternative names are", id="as big as they come"),
     ],
 )
-def test_what_an_attacker_sends_stops_nobody_else(text: bytes, words: str) -> None:
+def test_what_an_attacker_sends_stops_nobody_else(text: bytes, words: str | tuple[str, ...]) -> None:
     bad, good = judge(request(text, name="bad"), request(name="good", created="T2"))
     assert (bad.verdict, good.verdict) == ("deny", "sign")
-    assert words in bad.reason
+    assert any(one in bad.reason for one in ([words] if isinstance(words, str) else words))
     assert len(bad.reason) < 1000
 
 
