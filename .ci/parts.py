@@ -119,7 +119,7 @@ def parts_of_this_project() -> list[Part]:
             "on an API server",
             "integration loopback",
             "api-server",
-            arguments=("-m", "api_server or docker", "--numprocesses=4"),
+            arguments=("-m", "(api_server or docker) and not rotations", "--numprocesses=4"),
         ),
     ]
     on_request = constant(ROOT / "noxfile.py", "SCENARIOS_ON_REQUEST")
@@ -153,7 +153,9 @@ def parts_of_this_project() -> list[Part]:
     more = session("molecule", "more", "packages", "tools", arguments=("--scenario-name", "more"))
     own = session("integration", "own machines", "packages", "tools", arguments=("-m", "own_machines", "-n0"))
     # Rotations that are cut off or killed, by hand, or with a given CA: the story `rotate` and the other tests of both CAs run always.
-    rotations = session("integration", "rotations", "packages", "tools", arguments=("-m", "rotations", "-n0"))
+    rotations = session(
+        "integration", "rotations", "packages", "tools", "api-server", arguments=("-m", "rotations", "-n0")
+    )
     return parts + [dataclasses.replace(part, on_request=True) for part in (more, own, rotations, *clusters)]
 
 

@@ -338,6 +338,7 @@ def test_a_rotation_that_is_killed_in_each_phase(ready: Site, serve: t.Callable[
     assert ready.apply().changed() == 0
 
 
+@pytest.mark.rotations
 def test_with_clients_each_run_has_one_phase(former: Site, serve: t.Callable[[Site], Servers]) -> None:
     """Somebody has to bring the files to them in between. One with the rights of a chassis gets its certificate when the CA for it comes."""
     former.apply(ovn_pki_clients=["neutron"])

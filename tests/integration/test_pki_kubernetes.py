@@ -307,6 +307,7 @@ def test_clients_have_secrets_too(site: Site) -> None:
     )
 
 
+@pytest.mark.rotations
 def test_a_new_ca_reaches_clusters_in_the_same_three_steps(site: Site) -> None:
     """A phase is refused while a cluster, a machine or a pod is not ready for it; machines are looked at as root and with their own Python."""
     site.machine["ansible_python_interpreter"] = str(site.root / "python")
