@@ -34,7 +34,7 @@ CLOSING = re.compile(r"=+ .*\b(passed|failed|error|errors)\b.* in [0-9.]+s.* =+$
 UNSTEADY = "!!! UNSTEADY: "
 PATIENCE = 20  # seconds between SIGTERM and SIGKILL
 SILENCE = 300  # seconds until a line says what still runs
-LIMIT = 86  # minutes for all parts together: who starts this may end it after 90, and then there is no table
+LIMIT = 88  # minutes for all parts together: who starts this may end it after 90, and then there is no table
 
 
 @dataclasses.dataclass(frozen=True)

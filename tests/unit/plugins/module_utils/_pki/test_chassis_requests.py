@@ -275,6 +275,6 @@ class TestSigning:
         signer = SigningAuthority(certificate, key, "", 365)
         later = not_after(signer.certificate) + datetime.timedelta(hours=hours)
         for attempt in (signer.check, lambda now: signer.sign(pem_of(request()), "a.example.com", now)):
-            with pytest.raises(InvalidInput, match=r"has ended on .* Replace it"):
+            with pytest.raises(InvalidInput, match=r"has ended on .* Let nodes share a certificate .* replace it"):
                 attempt(later)
         assert "ends on" in signer.check(NOW)
