@@ -16,19 +16,17 @@ import base64
 import contextlib
 import hashlib
 import os
-import re
 import shutil
 import time
 import typing as t
 
 from .._errors import Conflict, OvnError, Refused
-from .._tls_options import CHASSIS_SIGNER, CHASSIS_USAGES
+from .._tls_options import CHASSIS_SIGNER, CHASSIS_USAGES, COMMON_NAME
 from .api_client import Api
 from .files import file_state, replace_file
 from .key_pair import CERTIFICATE, KEY, CertificateInUse, format_moment, make_request, read_pair, request_path
 
 _PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _CURRENT, _NEXT, _PAIR, _ISSUER = "current", "next", "pair-", "issuer.pem"
 # Seconds
 _AGAIN = 300.0  # after a denial, or a certificate that is no good: the one who decides may have been wrong
@@ -60,7 +58,7 @@ class NodeCertificate:
 
     def ensure(self, name: str) -> None:
         """Return if the node has a certificate for the chassis `name`; `OvnError` tells what it waits for. A new one is asked for in time."""
-        if not _NAME.fullmatch(name):
+        if not COMMON_NAME.fullmatch(name):
             raise Refused(
                 f"The chassis name {name!r} cannot be that of a certificate: use up to 64 letters, digits, dots, dashes and underscores."
             )

@@ -13,7 +13,7 @@ import datetime
 import functools
 import typing as t
 
-from .._api.names import Object, labels, lease_name, northd_name, observer_name
+from .._api.names import Object, database_name, labels, lease_name, northd_name, observer_name
 from .._database.schema_update import schema_gap
 from .._databases import DATABASES, Database
 from .._deadline import Deadline
@@ -160,7 +160,7 @@ class ControlPlane:
             manifests = [m for m in manifests if m["kind"] != "Service" or m["metadata"]["name"] not in names]
         check_lease(self.lease)
         # Pods that end by themselves come back by the template, so it is applied when all is ready for it: policies and Services, the port, northd.
-        southbound = f"{self.desired.name}-southbound"
+        southbound = database_name(self.desired.name, "southbound")
         last = [m for m in manifests if m["kind"] == "StatefulSet" and m["metadata"]["name"] == southbound]
         applied = objects.apply([m for m in manifests if objects.is_due(m) and not is_later(m) and m not in last])
         handover = SouthboundHandover(self.context, objects)

@@ -219,7 +219,7 @@ def chassis_have_role(hostvars: Hostvars, groups: Groups) -> bool:
 
 def share_certificates(hostvars: Hostvars, groups: Groups) -> bool:
     """Return whether there are chassis whose certificate does not have their name: nodes of a hypervisor cluster that share one."""
-    return any(shares_certificate(hostvars[host]) for host in _present_clusters(hostvars, groups))
+    return any(shares_certificate(hostvars[host]) for host in _present(hostvars, groups, "kubernetes"))
 
 
 def shares_certificate(cluster: Variables) -> bool:
@@ -233,10 +233,10 @@ def is_present(hypervisor: Variables) -> bool:
     return str(first_value(hypervisor, "ovn_hypervisor_state", default="present")) == "present"
 
 
-def _present_clusters(hostvars: Hostvars, groups: Groups) -> list[str]:
-    """Return the hypervisor clusters that are not to be removed."""
-    clusters = hosts_by_backend(members_of(groups, "ovn_hypervisors"), hostvars)["kubernetes"]
-    return [host for host in clusters if is_present(hostvars[host])]
+def _present(hostvars: Hostvars, groups: Groups, backend: Backend) -> list[str]:
+    """Return the hypervisors of this backend that are not to be removed."""
+    found = hosts_by_backend(members_of(groups, "ovn_hypervisors"), hostvars)[backend]
+    return [host for host in found if is_present(hostvars[host])]
 
 
 def has_node_certificates(variables: Variables) -> bool:
@@ -258,19 +258,17 @@ def _chassis_tls(cluster: Variables) -> dict[str, t.Any]:
 
 def clusters_with_node_certificates(hostvars: Hostvars, groups: Groups) -> list[str]:
     """Return the hypervisor clusters whose nodes have certificates of their own."""
-    return [host for host in _present_clusters(hostvars, groups) if has_node_certificates(hostvars[host])]
+    return [host for host in _present(hostvars, groups, "kubernetes") if has_node_certificates(hostvars[host])]
 
 
 def machine_names(hostvars: Hostvars, groups: Groups) -> list[str]:
     """Return the system ids of the machines that are chassis."""
-    machines = hosts_by_backend(members_of(groups, "ovn_hypervisors"), hostvars)["host"]
-    return [system_id_of(host, hostvars[host]) for host in machines if is_present(hostvars[host])]
+    return [system_id_of(host, hostvars[host]) for host in _present(hostvars, groups, "host")]
 
 
 def machine_certificates(hostvars: Hostvars, groups: Groups) -> list[dict[str, str]]:
     """Return the files with the certificate of each machine that is a chassis, and the name that it has to have."""
-    machines = hosts_by_backend(members_of(groups, "ovn_hypervisors"), hostvars)["host"]
-    return [_machine_certificate(host, hostvars[host]) for host in machines if is_present(hostvars[host])]
+    return [_machine_certificate(host, hostvars[host]) for host in _present(hostvars, groups, "host")]
 
 
 def _machine_certificate(host: str, variables: Variables) -> dict[str, str]:
