@@ -29,9 +29,11 @@ class Agent:
         self.archive.write_bytes(build_archive())
         self.daemon: Daemon | None = None
 
-    def write(self, default: dict[str, t.Any], own: dict[str, t.Any] | None = None) -> None:
+    def write(
+        self, default: dict[str, t.Any], own: dict[str, t.Any] | None = None, heartbeat: dict[str, t.Any] | None = None
+    ) -> None:
         """As kubelet does it: new files take the place of the old ones."""
-        for name, content in (("_default", default), (NODE, own)):
+        for name, content in (("_default", default), (NODE, own), ("_heartbeat", heartbeat)):
             path = self.settings / name
             if content is None:
                 path.unlink(missing_ok=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import pathlib
+import shutil
 import types
 import typing as t
 
@@ -11,6 +13,14 @@ from _apiserver import ApiServer
 from conftest import Ran, RunModule
 
 API = "/apis/ovn.c5c3.io/v1alpha1/ovnchassis"
+RBAC, ADMISSION = "/apis/rbac.authorization.k8s.io/v1", "/apis/admissionregistration.k8s.io/v1"
+# What lets the agents of a namespace write the status of their OVNChassis.
+STATUS_RIGHTS = (
+    f"{RBAC}/clusterrolebindings",
+    f"{RBAC}/clusterroles",
+    f"{ADMISSION}/validatingadmissionpolicybindings",
+    f"{ADMISSION}/validatingadmissionpolicies",
+)
 HYPERVISOR = {"node-role.kubernetes.io/hypervisor": ""}
 READY = [{"type": "Ready", "status": "True"}]
 
@@ -76,6 +86,29 @@ class Hypervisors:
     def chassis(self) -> dict[str, t.Any]:
         return {item["metadata"]["name"]: item for item in self.get(API)["items"]}
 
+    def token_of(self, node: str, *, bound: bool = True) -> str:
+        """Return the token that a kubelet mounts into the pod of ovn-controller on this node."""
+        pods = f"/api/v1/namespaces/{self.namespace}/pods"
+        name, account = f"ovn-controller-{node}", "ovn-controller"
+        container = {"name": "agent", "image": "ovn"}
+        spec = {"nodeName": node, "serviceAccountName": account, "containers": [container]}
+        try:
+            found = self.get(f"{pods}/{name}")
+        except OSError:
+            found = json.loads(self.server.request("POST", pods, {"metadata": {"name": name}, "spec": spec}))
+        reference = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": found["metadata"]["uid"]}
+        place = f"/api/v1/namespaces/{self.namespace}/serviceaccounts/{account}/token"
+        body = {"spec": {"boundObjectRef": reference if bound else None}}
+        return str(json.loads(self.server.request("POST", place, body))["status"]["token"])
+
+    def account_of(self, node: str, directory: pathlib.Path, *, bound: bool = True) -> pathlib.Path:
+        """Return a folder with what a kubelet mounts into that pod for the API server."""
+        account = directory / f"account-{node}"
+        account.mkdir(exist_ok=True)
+        (account / "token").write_text(self.token_of(node, bound=bound))
+        shutil.copy(self.server.ca_certificate, account / "ca.crt")
+        return account
+
     def versions(self) -> dict[str, str]:
         """Everything that the module may write, with its resourceVersion."""
         places = [
@@ -95,15 +128,16 @@ class Hypervisors:
 @contextlib.contextmanager
 def hypervisor_cluster(server: ApiServer, namespace: str, run_module: RunModule) -> t.Iterator[Hypervisors]:
     # Nodes and chassis belong to the whole API server: also what other tests left goes first.
-    _clear(server)
+    _clear(server, namespace)
     try:
         yield Hypervisors(server, namespace, run_module)
     finally:
-        _clear(server)
+        _clear(server, namespace)
 
 
-def _clear(api_server: ApiServer) -> None:
-    for path in ("/api/v1/nodes", API):
+def _clear(api_server: ApiServer, namespace: str) -> None:
+    rights = [f"{place}/c5c3-ovn-chassis-status-{namespace}" for place in STATUS_RIGHTS]
+    for path in ("/api/v1/nodes", API, *rights):
         try:
             api_server.request("DELETE", path)
         except OSError:

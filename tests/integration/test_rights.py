@@ -24,9 +24,12 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.find
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.reviews import denied_questions
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import (
     RIGHTS,
+    Right,
     preparation_role,
     questions_of,
     roles,
+    status_agent_rights,
+    status_agent_role,
 )
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_hypervisors
 
@@ -67,7 +70,11 @@ def controller_pod(node: str) -> dict[str, t.Any]:
 
 
 def table(kind: Kind) -> set[Access]:
-    return {(right.group, right.resource, verb) for right in RIGHTS[kind] for verb in right.verbs}
+    return accesses_of(RIGHTS[kind])
+
+
+def accesses_of(rights: t.Iterable[Right]) -> set[Access]:
+    return {(right.group, right.resource, verb) for right in rights for verb in right.verbs}
 
 
 def outdate_definitions(server: ApiServer) -> None:
@@ -122,8 +129,9 @@ def test_hypervisors_with_exactly_these_rights_and_a_namespace_of_their_own_maki
     cluster_role, role = roles("hypervisors", operator.name, namespace)
     everywhere = {**role, "kind": "ClusterRole", "metadata": {"name": f"{operator.name}-everywhere"}}
     preparation = preparation_role("hypervisors", f"{operator.name}-preparation")
-    operator.grant(cluster_role, everywhere, preparation)
-    operator.await_rights("hypervisors", namespace)
+    agents = status_agent_role(f"{operator.name}-agents", namespace)
+    operator.grant(cluster_role, everywhere, preparation, agents)
+    operator.await_denied([*RIGHTS["hypervisors"], *status_agent_rights(namespace)], namespace, set())
     for name, ip in (("worker-1", "192.0.2.21"), ("worker-2", "192.0.2.22")):
         status = {"addresses": [{"type": "InternalIP", "address": ip}], "conditions": READY}
         plane.server.request(
@@ -165,11 +173,12 @@ def test_hypervisors_with_exactly_these_rights_and_a_namespace_of_their_own_maki
             plane.server.request("DELETE", path)
     # Deleting looks for the rights of node certificates, which this user cannot have made, and goes on.
     assert [refused for refused in requests.forbidden if "c5c3-ovn-certificates-" not in refused] == []
+    granted = table("hypervisors") | accesses_of(status_agent_rights(namespace))
     looked_for = {("rbac.authorization.k8s.io", kind, "get") for kind in ("clusterroles", "clusterrolebindings")}
-    assert requests.accesses - table("hypervisors") == looked_for
+    assert requests.accesses - granted <= looked_for
     # Nobody runs pods here, so there are none whose settings would have to be updated at once, and no status that follows them.
-    no_pods = {("", "pods", "patch"), ("ovn.c5c3.io", "ovnchassis/status", "patch")}
-    assert table("hypervisors") - requests.accesses == PKI | PRECHECK | COMMANDS | no_pods
+    no_pods = {("", "pods", "patch"), *(("ovn.c5c3.io", "ovnchassis/status", verb) for verb in ("get", "patch"))}
+    assert granted - requests.accesses == PKI | PRECHECK | COMMANDS | no_pods
 
 
 @pytest.mark.parametrize("kind", ["cluster", "hypervisors"])

@@ -36,6 +36,7 @@ from .._ovsdb.rows import decode, transact
 from .._ovsdb.tls_files import TlsFiles
 from .._processes.unix_sockets import foreign_control_sockets, read_listening
 from .api_client import Api
+from .chassis_heartbeat import ChassisHeartbeat
 from .files import file_state, replace_file
 from .log import Log
 from .node_certificate import NodeCertificate, discard_certificate
@@ -291,4 +292,6 @@ def main(_arguments: t.Sequence[str]) -> int:
     if paths.unused_tls:
         log.report_error("certificate of before", discard_certificate(paths.unused_tls))
     certificate = NodeCertificate(paths.node_tls, Api.of_this_pod(os.environ), paths.issuer) if paths.node_tls else None
+    connect = functools.partial(Api.of_this_pod, os.environ)
+    ChassisHeartbeat(paths.node, paths.settings, paths.database, paths.tls, log, connect).start()
     return ChassisAgent(paths, log, certificate).run(sys.argv[0])

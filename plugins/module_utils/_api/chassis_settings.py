@@ -24,6 +24,8 @@ DEFAULT = "_default"
 NODES = "_nodes"
 ADDRESSES = "_addresses"
 CONFIRMED = "_confirmed"  # which nodes may have a certificate with which name
+# For the agent: {"interval": seconds}, if it may write the status of its OVNChassis.
+HEARTBEAT = "_heartbeat"
 
 if t.TYPE_CHECKING:
     Settings = dict[str, t.Any]

@@ -13,11 +13,12 @@ import typing as t
 from .._api.names import Object
 from .._deadline import Deadline
 from .._errors import TimedOut, Unreachable
-from .._kubernetes.apply import ObjectChange
+from .._kubernetes.apply import Key, ObjectChange
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
 from .._kubernetes.rollout_progress import is_terminating
 from .._manifests.hypervisor_pods import SETTINGS
+from .._manifests.status_rights import ADMISSION
 from .desired import DesiredHypervisors
 from .lease import run_lease
 from .observed_state import RIGHTS, ObservedHypervisors, read_state
@@ -106,7 +107,8 @@ class AbsentHypervisors:
     def _objects_to_delete(self) -> list[Object]:
         return [
             one
-            for (_api, kind, namespace, _name), one in sorted(self.observed.index.items())
+            # The policy on what agents may write goes after the role that lets them write at all.
+            for (_api, kind, namespace, _name), one in sorted(self.observed.index.items(), key=_order)
             if (namespace or kind in RIGHTS) and (kind != "DaemonSet" or one["metadata"]["name"] in COMPONENTS.values())
         ]
 
@@ -119,3 +121,8 @@ class AbsentHypervisors:
                 self.progress.done.append(
                     ObjectChange(one["kind"], metadata["name"], metadata.get("namespace", ""), "deleted", one, None)
                 )
+
+
+def _order(item: tuple[Key, Object]) -> tuple[bool, Key]:
+    key, _one = item
+    return key[0] == ADMISSION, key

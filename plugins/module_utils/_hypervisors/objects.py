@@ -120,6 +120,7 @@ class HypervisorObjects:
             owner=plan.observed.owner,
             addresses=addresses,
             confirmed=plan.certified.names if plan.certified else None,
+            heartbeat_interval=None if plan.observed.status_rights == "none" else self.desired.spec.heartbeat_interval,
         )
 
     def _converge(self, observed: ObservedHypervisors, manifests: list[Object]) -> list[ObjectChange]:
@@ -135,7 +136,7 @@ class HypervisorObjects:
 
     def _obsolete(self, observed: ObservedHypervisors) -> list[Object]:
         """Return what is left of certificates of nodes, and not declared any more."""
-        unwanted = [] if self.desired.has_node_certificates else list(observed.rights)
+        unwanted = [] if self.desired.has_node_certificates else observed.certificate_rights
         authorities = observed.index.get(("v1", "ConfigMap", self.desired.namespace, AUTHORITIES))
         return [*unwanted, *([authorities] if authorities is not None and not needs_authorities(self.desired) else [])]
 
@@ -160,6 +161,8 @@ class HypervisorObjects:
             api_server=desired.api_server,
             settings=files,
             archive=self.archive,
+            writes_status=plan.observed.status_rights != "none",
+            has_status_rights=plan.observed.status_rights == "managed",
             authorities=desired.authorities,
             issuer=desired.issuer,
         )

@@ -12,14 +12,17 @@ import dataclasses
 import hashlib
 import typing as t
 
+from .._api.chassis_settings import HEARTBEAT
 from .._api.crds import check_revision, custom_resource_definitions
 from .._api.names import API_VERSION, CONFIG_NAME, MANAGER, Object, labels
 from .._errors import Refused
 from .._kubernetes.apply import Key, list_objects
 from .._kubernetes.client import Cluster
+from .._kubernetes.version import tokens_name_nodes
 from .._manifests.hypervisor_pods import SETTINGS
 from .._manifests.hypervisors import CONTROLLER
 from .._manifests.node_certificates import AUTHORITIES, FOLDER_VARIABLE, role_name
+from .._manifests.status_rights import STATUS_RIGHTS, status_rights_name
 from .nodes import Node, parse_node
 from .pods import COMPONENT, COMPONENTS
 from .resources import KIND, is_ours
@@ -27,7 +30,10 @@ from .settings import recorded_addresses
 
 CRD = "apiextensions.k8s.io/v1"
 RBAC = "rbac.authorization.k8s.io/v1"
-RIGHTS = ("ClusterRole", "ClusterRoleBinding")  # to ask for certificates
+_CERTIFICATE_RIGHTS = ((RBAC, "ClusterRole"), (RBAC, "ClusterRoleBinding"))
+RIGHTS = tuple(kind for _version, kind in STATUS_RIGHTS)  # kinds without a namespace: what agents may do
+# What lets agents write the status of their OVNChassis: a run applies it; its user may not read it, but an earlier run has; agents cannot write.
+StatusRights = t.Literal["managed", "kept", "none"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +47,7 @@ class ObservedHypervisors:
     chassis: dict[str, Object]
     definition: Object | None
     foreign_config: bool
+    status_rights: StatusRights = "none"
 
     @property
     def settings(self) -> Object | None:
@@ -50,9 +57,10 @@ class ObservedHypervisors:
         return self.index.get(("apps/v1", "DaemonSet", self.namespace, name))
 
     @property
-    def rights(self) -> list[Object]:
+    def certificate_rights(self) -> list[Object]:
         """Return what lets the agents ask for certificates."""
-        return [one for (_api, kind, _namespace, _name), one in self.index.items() if kind in RIGHTS]
+        keys = [(version, kind, "", role_name(self.namespace)) for version, kind in _CERTIFICATE_RIGHTS]
+        return [self.index[key] for key in keys if key in self.index]
 
     @property
     def our_chassis(self) -> dict[str, Object]:
@@ -88,7 +96,7 @@ def chassis_definition() -> Object:
 
 
 def read_state(cluster: Cluster, name: str, namespace: str, *, node_certificates: bool = False) -> ObservedHypervisors:
-    """Return the observed state, in six requests; `Refused` if a newer collection has written the definition.
+    """Return the observed state, in ten requests; `Refused` if a newer collection has written the definition.
 
     With `node_certificates`, or where nodes have had certificates of their own, also what lets the agents ask for them.
     """
@@ -110,13 +118,33 @@ def read_state(cluster: Cluster, name: str, namespace: str, *, node_certificates
     index = {key: one for key, one in found.items() if _component(one) in COMPONENTS}
     foreign = found.keys() - index.keys()
     if node_certificates or _had_node_certificates(index, namespace):
-        index.update(_rights(cluster, name, namespace))
+        index.update(_read_certificate_rights(cluster, name, namespace))
+    status_rights = _read_status_rights(cluster, namespace, index)
     if definition:
         index[CRD, "CustomResourceDefinition", "", desired] = definition
     index.update({(API_VERSION, KIND, "", node): resource for node, resource in chassis.items()})
-    return ObservedHypervisors(
-        name, namespace, index, nodes, chassis, definition, ("v1", "ConfigMap", namespace, CONFIG_NAME) in foreign
-    )
+    foreign_config = ("v1", "ConfigMap", namespace, CONFIG_NAME) in foreign
+    return ObservedHypervisors(name, namespace, index, nodes, chassis, definition, foreign_config, status_rights)
+
+
+def _read_rights(cluster: Cluster, kinds: t.Iterable[tuple[str, str]], name: str) -> dict[Key, Object]:
+    found = {(version, kind, "", name): cluster.get(version, kind, name) for version, kind in kinds}
+    return {key: one for key, one in found.items() if one is not None}
+
+
+def _read_status_rights(cluster: Cluster, namespace: str, index: dict[Key, Object]) -> StatusRights:
+    """Add what lets agents write the status to `index`. Without the right to read it, a run leaves it as an administrator's run has made it."""
+    try:
+        found = _read_rights(cluster, STATUS_RIGHTS, status_rights_name(namespace))
+    except Refused as e:
+        if e.details.get("http_status") != 403:
+            raise
+        settings = index.get(("v1", "ConfigMap", namespace, SETTINGS)) or {}
+        # With state absent the ConfigMap may have stayed as the record of chassis, without pods.
+        has_pods = ("apps/v1", "DaemonSet", namespace, CONTROLLER) in index
+        return "kept" if has_pods and HEARTBEAT in (settings.get("data") or {}) else "none"
+    index.update(found)
+    return "managed" if len(found) == len(STATUS_RIGHTS) or tokens_name_nodes(cluster) else "none"
 
 
 def _component(one: Object) -> str | None:
@@ -131,16 +159,13 @@ def _had_node_certificates(index: t.Mapping[Key, Object], namespace: str) -> boo
     return FOLDER_VARIABLE in variables or ("v1", "ConfigMap", namespace, AUTHORITIES) in index
 
 
-def _rights(cluster: Cluster, name: str, namespace: str) -> dict[Key, Object]:
+def _read_certificate_rights(cluster: Cluster, name: str, namespace: str) -> dict[Key, Object]:
     """Return ClusterRole and ClusterRoleBinding of this cluster. Who may not look at them has not made them, and finds out when they are needed."""
-    found = {}
-    for kind in RIGHTS:
-        try:
-            there = cluster.get(RBAC, kind, role_name(namespace))
-        except Refused as e:
-            if e.details.get("http_status") != 403:
-                raise
-            continue
-        if there is not None and (there["metadata"].get("labels") or {}).items() >= labels(name).items():
-            found[RBAC, kind, "", role_name(namespace)] = there
-    return found
+    try:
+        found = _read_rights(cluster, _CERTIFICATE_RIGHTS, role_name(namespace))
+    except Refused as e:
+        if e.details.get("http_status") != 403:
+            raise
+        return {}
+    ours = labels(name).items()
+    return {key: one for key, one in found.items() if (one["metadata"].get("labels") or {}).items() >= ours}

@@ -12,14 +12,13 @@ import datetime
 import typing as t
 
 from .._api.chassis_settings import Settings
+from .._api.chassis_status import ChassisFacts
 from .._api.names import API_VERSION, GROUP, MANAGER, Object, labels
-from .._kubernetes.timestamps import format_timestamp, parse_timestamp
 from .settings import Chassis
 from .southbound import Registry
 
 KIND = "OVNChassis"
 NAMESPACE = f"{GROUP}/namespace"  # label: of the pods; several of them may share the nodes of one cluster
-_STALE = datetime.timedelta(minutes=5)  # a heartbeat that is younger is not worth a request
 
 
 def chassis_labels(name: str, namespace: str) -> dict[str, str]:
@@ -127,78 +126,19 @@ def _mapping(mapping: Settings) -> Object:
     return {"physicalNetwork": mapping["physical_network"], "bridge": mapping["bridge"], **ports}
 
 
-class ChassisFacts(t.NamedTuple):
-    """What is known of one chassis; None: not known."""
+def chassis_facts(
+    chassis: Chassis,
+    registry: Registry | None,
+    problems: t.Mapping[str, str] | None,
+    recent: datetime.datetime | None = None,
+) -> ChassisFacts:
+    """Return the facts of one chassis. `problems`: by node, what is wrong with its pods; None if they were not read.
 
-    registered: bool | None
-    alive: bool | None
-    heartbeat: datetime.datetime | None
-    pods: str | None  # what is wrong with its pods; empty for nothing
-
-
-def chassis_facts(chassis: Chassis, registry: Registry | None, problems: t.Mapping[str, str] | None) -> ChassisFacts:
-    """Return the facts of one chassis. `problems`: by node, what is wrong with its pods; None if they were not read."""
+    A chassis that has answered since `recent` is alive: there may be a newer heartbeat, but there is still time to answer it.
+    """
     pods = None if problems is None else problems.get(chassis.node.name, "")
     if registry is None:
         return ChassisFacts(None, None, None, pods)
     beat = registry.heartbeat(chassis.system_id)
-    return ChassisFacts(
-        registry.registration_problem(chassis) is None, registry.is_alive(chassis.system_id), beat, pods
-    )
-
-
-def chassis_status(previous: Object, facts: ChassisFacts, *, generation: int, now: datetime.datetime) -> Object:
-    """Return the new status; conditions that did not change keep their times."""
-    status: Object = {"observedGeneration": generation}
-    status["conditions"] = [
-        _condition(previous, kind, *judged, generation=generation, now=now)
-        for kind, judged in (("Ready", _ready(facts)), ("OVSConnected", _connected(facts)))
-    ]
-    registered = facts.registered or (facts.registered is None and facts.pods == "")
-    since = previous.get("registeredAt") or (format_timestamp(now) if registered else None)
-    if since:
-        status["registeredAt"] = since
-    beat = previous.get("lastHeartbeat")
-    if facts.heartbeat and (not beat or facts.heartbeat - parse_timestamp(beat) >= _STALE):
-        beat = format_timestamp(facts.heartbeat)
-    if beat:
-        status["lastHeartbeat"] = beat
-    return status
-
-
-def _ready(facts: ChassisFacts) -> tuple[str, str, str]:
-    if facts.registered is None:
-        if facts.pods is None:
-            return "Unknown", "NotSeen", "Neither the Southbound database nor the pods could be asked."
-        # ovn-controller's readiness is its connection to the Southbound database.
-        return ("False", "PodsNotReady", facts.pods) if facts.pods else ("True", "PodsReady", "Its pods are ready.")
-    if not facts.registered:
-        return "False", "NotRegistered", "The Southbound database does not have it with its tunnel addresses."
-    if not facts.alive:
-        return "False", "NoHeartbeat", "It has not answered the last heartbeat."
-    return "True", "Registered", "It is registered and answers."
-
-
-def _connected(facts: ChassisFacts) -> tuple[str, str, str]:
-    if facts.pods is None:
-        return "Unknown", "NotSeen", "Its pods could not be read."
-    return (
-        ("False", "PodsNotReady", facts.pods)
-        if facts.pods
-        else ("True", "PodsReady", "Open vSwitch and its controller run.")
-    )
-
-
-def _condition(
-    previous: Object, kind: str, status: str, reason: str, message: str, *, generation: int, now: datetime.datetime
-) -> Object:
-    old: Object = next((c for c in previous.get("conditions") or [] if c.get("type") == kind), {})
-    since = old.get("lastTransitionTime") if old.get("status") == status else None
-    return {
-        "type": kind,
-        "status": status,
-        "reason": reason,
-        "message": message,
-        "lastTransitionTime": since or format_timestamp(now),
-        "observedGeneration": generation,
-    }
+    alive = registry.is_alive(chassis.system_id) or (beat is not None and recent is not None and beat >= recent)
+    return ChassisFacts(registry.registration_problem(chassis) is None, alive, beat, pods)

@@ -145,7 +145,7 @@ class Hypervisors:
 
     def _write_statuses(self, plan: HypervisorPlan, *, awaited: bool) -> None:
         problems = read_pod_problems(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis, awaited=awaited)
-        write_statuses(self.cluster, plan, self.objects.resources, problems)
+        write_statuses(self.cluster, plan, self.objects.resources, problems, self.desired.spec.heartbeat_interval)
 
     def _daemon_sets(self, plan: HypervisorPlan) -> dict[str, Object]:
         """Return the DaemonSets as they were read, without those that this run has changed since."""

@@ -12,7 +12,7 @@ import ipaddress
 import json
 import typing as t
 
-from .._api.chassis_settings import ADDRESSES, CONFIRMED, DEFAULT, NODES, Settings, options_of, settings_of
+from .._api.chassis_settings import ADDRESSES, CONFIRMED, DEFAULT, HEARTBEAT, NODES, Settings, options_of, settings_of
 from .._api.names import Object
 from .._chassis.cms_options import OWNER
 from .._chassis.options import CHASSIS_OPTIONS
@@ -180,11 +180,13 @@ def settings_files(
     owner: str = "",
     addresses: t.Mapping[str, t.Collection[str]] | None = None,
     confirmed: t.Mapping[str, str] | None = None,
+    heartbeat_interval: int | None = None,
 ) -> dict[str, str]:
     """Return the files of the ConfigMap `ovn-chassis`. Only nodes that differ have one of their own; nodes `to_remove` stay recorded, too.
 
     `owner` goes into each chassis row, which proves whose it is. `addresses`: what is known of nodes whose Node does not name theirs.
     `confirmed`: nodes that may have a certificate, with its name; None if nobody has to know that.
+    `heartbeat_interval` tells agents to write the status of their OVNChassis; None: they may not.
     """
     desired_chassis(
         options_of(
@@ -203,6 +205,8 @@ def settings_files(
     files[ADDRESSES] = _json({**known, **{one.node.name: sorted(one.ips) for one in chassis if one.ips}})
     if confirmed is not None:
         files[CONFIRMED] = _json(confirmed)
+    if heartbeat_interval is not None:
+        files[HEARTBEAT] = _json({"interval": heartbeat_interval})
     size = sum(len(name) + len(text) for name, text in files.items())
     if size > _MOST:
         raise InvalidInput(

@@ -12,13 +12,15 @@ import datetime
 import json
 import typing as t
 
+from .._agent.heartbeat_sender import grace
+from .._api.chassis_status import chassis_status
 from .._api.names import API_VERSION, Object
 from .._errors import OvnError
 from .._kubernetes.client import Cluster
 from .desired import DesiredHypervisors
 from .plan import HypervisorPlan
 from .pods import components_of, pod_problems, rolled_out
-from .resources import KIND, chassis_facts, chassis_status
+from .resources import KIND, chassis_facts
 from .settings import Chassis
 from .wait import our_pods
 
@@ -55,9 +57,11 @@ def write_statuses(
     plan: HypervisorPlan,
     resources: t.Mapping[str, Object],
     problems: t.Mapping[str, str] | None,
+    interval: float,
 ) -> None:
-    """Write each status that differs. `resources` are the OVNChassis by node, `problems` those of pods."""
+    """Write each status that differs. `resources` are the OVNChassis by node, `problems` those of pods, `interval` the seconds between two heartbeats."""
     now = datetime.datetime.now(datetime.timezone.utc)
+    recent = now - datetime.timedelta(seconds=interval + grace(interval))
     if problems is None and plan.registry is None:
         return
     for one in plan.chassis:
@@ -65,7 +69,7 @@ def write_statuses(
         if resource is None:
             continue
         previous = resource.get("status") or {}
-        facts = chassis_facts(one, plan.registry, problems)
+        facts = chassis_facts(one, plan.registry, problems, recent)
         status = chassis_status(previous, facts, generation=resource["metadata"].get("generation", 1), now=now)
         if json.dumps(status, sort_keys=True) != json.dumps(previous, sort_keys=True):
             cluster.apply_status(

@@ -68,6 +68,12 @@ KNOWN_KINDS: t.Mapping[tuple[str, str], Kind] = {
         Service="services",
         ServiceAccount="serviceaccounts",
     ),
+    **_kinds(
+        "admissionregistration.k8s.io/v1",
+        False,
+        ValidatingAdmissionPolicy="validatingadmissionpolicies",
+        ValidatingAdmissionPolicyBinding="validatingadmissionpolicybindings",
+    ),
     **_kinds("apiextensions.k8s.io/v1", False, CustomResourceDefinition="customresourcedefinitions"),
     **_kinds(
         "apps/v1",

@@ -18,7 +18,10 @@ if t.TYPE_CHECKING:
 
 # `quantity()` in the rules of the OVNCluster: an older API server refuses the definition.
 OLDEST = (1, 29)
-_TOKENS_NAME_NODES = (1, 30)  # KEP-4193: what a request says of the node of its token
+_TOKENS_NAME_NODES = (
+    1,
+    30,
+)  # KEP-4193: what a request says of the node of its token; policies that can judge it (KEP-3488)
 _NUMBERS = re.compile(r"v?(\d+)\.(\d+)")
 
 
@@ -43,6 +46,11 @@ def version_problem(version: str) -> str:
 def _is_older(version: str, oldest: tuple[int, int]) -> bool:
     numbers = _NUMBERS.match(version)
     return numbers is not None and (int(numbers[1]), int(numbers[2])) < oldest
+
+
+def tokens_name_nodes(cluster: Cluster) -> bool:
+    """Return whether the API server knows from which node a token is, and has policies that can judge it."""
+    return not _is_older(read_version(cluster), _TOKENS_NAME_NODES)
 
 
 def check_tokens(cluster: Cluster) -> None:

@@ -97,13 +97,12 @@ def _pod_tls(spec: ClusterSpec, secret: str | None, issuer: str) -> _PodTls:
     certificate, place = node_certificates.certificate_volume()
     tls = _mount(TLS_VOLUME, TLS, read_only=True)
     if secret and spec.has_node_certificates:
-        access, token = api_access()
         own = {node_certificates.FOLDER_VARIABLE: node_certificates.FOLDER}
         return _PodTls(
             node_certificates.FILES.as_environment(),
-            [node_certificates.authorities_volume(spec.tls), certificate, access],
+            [node_certificates.authorities_volume(spec.tls), certificate],
             [tls, {**place, "readOnly": True}],
-            [tls, place, token],  # the token names the node of its pod
+            [tls, place],
             {**own, **({node_certificates.ISSUER_VARIABLE: issuer} if issuer else {})},
         )
     unused = {node_certificates.UNUSED_VARIABLE: node_certificates.FOLDER}
@@ -113,8 +112,13 @@ def _pod_tls(spec: ClusterSpec, secret: str | None, issuer: str) -> _PodTls:
     return _PodTls(TLS_FILES.as_environment(), [shared, certificate], [tls], [tls, place], unused)
 
 
-def controller_pod(spec: ClusterSpec, tls_secret: str | None, issuer: str = "") -> Object:
-    """`issuer` is the certificate of the CA that signs for nodes with certificates of their own."""
+def controller_pod(
+    spec: ClusterSpec, tls_secret: str | None, issuer: str = "", *, writes_status: bool = False
+) -> Object:
+    """Return the pod. Its agent has a token, which names the node, if it asks for certificates or `writes_status`.
+
+    `issuer` is the certificate of the CA that signs for nodes with certificates of their own.
+    """
     tls, host = _pod_tls(spec, tls_secret, issuer), spec.ovs.mode == "host"
     environment = {
         "OVS_RUNDIR": _OVS_RUN,
@@ -140,8 +144,11 @@ def controller_pod(spec: ClusterSpec, tls_secret: str | None, issuer: str = "") 
         [*mounts, *tls.of_controller],
         spec.controller.resources.as_dict(),
     )
-    settings = _mount("settings", "/settings", read_only=True)
-    of_agent = [*mounts, *tls.of_agent, settings]
+    of_agent = [*mounts, *tls.of_agent, _mount("settings", "/settings", read_only=True)]
+    if writes_status or (tls_secret and spec.has_node_certificates):
+        access, token = api_access()
+        volumes.append(access)
+        of_agent.append(token)
     return _pod(
         spec,
         spec.controller,

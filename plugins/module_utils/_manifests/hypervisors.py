@@ -16,6 +16,7 @@ from .._launchers.chassis import SCRIPT
 from .config import config_data
 from .hypervisor_pods import ARCHIVE, LAUNCHER, SCRIPTS, SETTINGS, controller_pod, ovs_pod
 from .node_certificates import authorities_manifest, request_rights
+from .status_rights import status_rights
 
 if t.TYPE_CHECKING:
     from .._api.hypervisor_spec import DaemonSetPods
@@ -36,19 +37,28 @@ def hypervisor_manifests(
     api_server: str,
     settings: dict[str, str],
     archive: bytes,
+    writes_status: bool = False,
+    has_status_rights: bool = False,
     authorities: str = "",
     issuer: str = "",
 ) -> list[Object]:
     """Return the accounts, ConfigMaps and DaemonSets; without the one of Open vSwitch if that of the nodes is used.
 
-    `settings` are the files of `ovn-chassis`; `archive` is the Python of the agent. `tls_secret` None: no TLS. For nodes with
-    certificates of their own, `authorities` are the CAs that they trust, empty if these are not known or not ours, and `issuer` is the CA that signs.
+    `settings` are the files of `ovn-chassis`; `archive` is the Python of the agent. `tls_secret` None: no TLS.
+    `writes_status`: the agents write the status of their OVNChassis. `has_status_rights`: return what lets them do so.
+    For nodes with certificates of their own, `authorities` are the CAs that they trust, empty if these are not known or not ours, and `issuer` is the CA
+    that signs.
     The pods do not change with endpoints or settings: those reach a running agent through the ConfigMap.
     """
     published = config_data(spec, northbound=northbound, southbound=southbound, api_server=api_server)
     daemon_sets = [
         _daemon_set(
-            CONTROLLER, namespace, name, "controller", spec.controller, controller_pod(spec, tls_secret, issuer)
+            CONTROLLER,
+            namespace,
+            name,
+            "controller",
+            spec.controller,
+            controller_pod(spec, tls_secret, issuer, writes_status=writes_status),
         )
     ]
     if spec.ovs.mode == "managed":
@@ -56,6 +66,7 @@ def hypervisor_manifests(
     own = tls_secret is not None and spec.has_node_certificates
     return [
         *(request_rights(CONTROLLER, namespace, name, "controller") if own else []),
+        *(status_rights(CONTROLLER, namespace, name, "controller") if has_status_rights else []),
         *([authorities_manifest(authorities, name=name, namespace=namespace)] if own and authorities else []),
         # Before the pods, which are refused without theirs.
         _account(OVS, namespace, name, "ovs"),

@@ -25,7 +25,7 @@ from .permissions import judge_permissions, lost_rights
 from .placement import judge_node_addresses, judge_placement
 from .quota import judge_quotas
 from .reviews import denied_questions, user_name
-from .rights import Need, needed_rights, node_certificate_rights, questions_of
+from .rights import Need, needed_rights, node_certificate_rights, questions_of, status_agent_rights
 from .storage import judge_storage
 
 if t.TYPE_CHECKING:
@@ -102,6 +102,8 @@ class Precheck:
         rights = needed_rights(self.kind, {"optional", *needs(self.kind, spec, observed, own_secret=self.own_secret)})
         if self.kind == "hypervisors" and spec is not None and spec.has_node_certificates:
             rights += node_certificate_rights(self.namespace)
+        if self.kind == "hypervisors":
+            rights += status_agent_rights(self.namespace)
         questions = [one for right in rights for one in questions_of(right, self.namespace)]
         try:
             denied = set(denied_questions(self.cluster, questions, self.namespace))

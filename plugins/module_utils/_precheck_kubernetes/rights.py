@@ -14,6 +14,7 @@ import typing as t
 from .._api.crds import custom_resource_definitions
 from .._api.names import GROUP, Object
 from .._manifests.node_certificates import AUTHORITIES, role_name
+from .._manifests.status_rights import status_rights_name
 from .._tls_options import CHASSIS_SIGNER
 from .findings import Kind
 
@@ -22,6 +23,7 @@ Need = t.Literal["always", "secret", "own secret", "node ports", "namespace", "d
 
 _RBAC = "rbac.authorization.k8s.io"
 _CRD = "apiextensions.k8s.io"
+_ADMISSION = "admissionregistration.k8s.io"
 _DEFINITIONS = tuple(manifest["metadata"]["name"] for manifest in custom_resource_definitions())
 _CHASSIS_DEFINITION = tuple(name for name in _DEFINITIONS if name.startswith("ovnchassis."))
 _OBJECT = ("list", "create", "patch", "delete")  # of a kind that is compared, applied and pruned
@@ -150,6 +152,22 @@ def node_certificate_rights(namespace: str) -> tuple[Right, ...]:
     )
 
 
+def status_agent_rights(namespace: str) -> tuple[Right, ...]:
+    """Return what a run needs besides in a hypervisor cluster to let agents write the status of their OVNChassis, and to keep each to its own."""
+    names = (status_rights_name(namespace),)
+    verbs = ("get", "create", "patch", "delete")
+    without = "the status of an OVNChassis is that of the last run"
+    policies = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
+    return (
+        Right(GROUP, "ovnchassis/status", ("get", "patch"), "optional", (), True, without),
+        *(Right(_ADMISSION, resource, verbs, "optional", names, True, without) for resource in policies),
+        *(
+            Right(_RBAC, resource, verbs, "optional", names, True, without)
+            for resource in ("clusterroles", "clusterrolebindings")
+        ),
+    )
+
+
 _VIEW_CLUSTER = (
     Right(GROUP, "ovnclusters", ("get",), names=("ovn",)),
     Right("", "configmaps", ("get",), names=("ovn-northbound-record", "ovn-southbound-record")),
@@ -241,6 +259,11 @@ def _roles(rights: t.Sequence[Right], name: str, namespace: str) -> list[Object]
 def node_certificate_role(name: str, namespace: str) -> Object:
     """Return the ClusterRole of a run that signs for nodes."""
     return _role("ClusterRole", {"name": name}, node_certificate_rights(namespace))
+
+
+def status_agent_role(name: str, namespace: str) -> Object:
+    """Return the ClusterRole of a run that lets agents write the status of their OVNChassis."""
+    return _role("ClusterRole", {"name": name}, status_agent_rights(namespace))
 
 
 def preparation_role(kind: Kind, name: str) -> Object:

@@ -8,10 +8,8 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.observed_state import add_address
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import (
-    ChassisFacts,
     chassis_facts,
     chassis_manifest,
-    chassis_status,
     declared_settings,
     foreign_fields,
     is_ours,
@@ -20,7 +18,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources im
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import Chassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import registry_of
 
-NOW = datetime.datetime(2026, 3, 1, 12, 0, tzinfo=datetime.timezone.utc)
 NODE = Node("n1", "uid-1", {}, {}, ("192.0.2.1",), True)
 CHASSIS = Chassis(NODE, "c1", "n1", ("geneve",), ("192.0.2.1",), (), {})
 UNKNOWN = CHASSIS._replace(ips=None)
@@ -135,48 +132,6 @@ def test_fields_of_others_are_not_sent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "ready", "reason", "ovs"),
-    [
-        pytest.param(ChassisFacts(True, True, None, ""), "True", "Registered", "True", id="all is well"),
-        pytest.param(
-            ChassisFacts(True, False, None, ""), "False", "NoHeartbeat", "True", id="no answer to the heartbeat"
-        ),
-        pytest.param(ChassisFacts(False, False, None, "x"), "False", "NotRegistered", "False", id="not there yet"),
-        pytest.param(ChassisFacts(None, None, None, ""), "True", "PodsReady", "True", id="only the pods were observed"),
-        pytest.param(
-            ChassisFacts(None, None, None, "no pod"),
-            "False",
-            "PodsNotReady",
-            "False",
-            id="only a missing pod was observed",
-        ),
-        pytest.param(ChassisFacts(None, None, None, None), "Unknown", "NotSeen", "Unknown", id="nothing was observed"),
-    ],
-)
-def test_conditions(seen: ChassisFacts, ready: str, reason: str, ovs: str) -> None:
-    first, second = chassis_status({}, seen, generation=3, now=NOW)["conditions"]
-    assert (first["type"], first["status"], first["reason"]) == ("Ready", ready, reason)
-    assert (second["type"], second["status"]) == ("OVSConnected", ovs)
-    assert first["observedGeneration"] == 3
-
-
-def test_times_change_only_with_what_they_are_about() -> None:
-    beat = NOW - datetime.timedelta(minutes=10)
-    first = chassis_status({}, ChassisFacts(True, True, beat, ""), generation=1, now=NOW)
-    assert first["registeredAt"] == "2026-03-01T12:00:00Z"
-    assert first["lastHeartbeat"] == "2026-03-01T11:50:00Z"
-    later = NOW + datetime.timedelta(hours=1)
-    soon = beat + datetime.timedelta(minutes=1)
-    assert chassis_status(first, ChassisFacts(True, True, soon, ""), generation=1, now=later) == first
-    lost = chassis_status(first, ChassisFacts(False, False, None, ""), generation=1, now=later)
-    assert lost["registeredAt"] == first["registeredAt"]
-    assert lost["conditions"][0]["lastTransitionTime"] == "2026-03-01T13:00:00Z"
-    assert lost["conditions"][1] == first["conditions"][1]
-    beats = chassis_status(first, ChassisFacts(True, True, later, ""), generation=1, now=later)
-    assert beats["lastHeartbeat"] == "2026-03-01T13:00:00Z"
-
-
-@pytest.mark.parametrize(
     ("chassis", "seen", "expected"),
     [
         pytest.param(CHASSIS, None, (None, None), id="the database was not asked"),
@@ -190,6 +145,13 @@ def test_times_change_only_with_what_they_are_about() -> None:
 def test_chassis_facts(chassis: Chassis, seen: t.Any, expected: tuple[t.Any, t.Any]) -> None:
     found = chassis_facts(chassis, seen, {})
     assert (found.registered, found.alive) == expected
+
+
+@pytest.mark.parametrize(("later", "alive"), [(-1, True), (0, True), (1, False)])
+def test_a_chassis_that_has_answered_just_now_has_time_for_the_next_heartbeat(later: int, alive: bool) -> None:
+    recent = datetime.datetime.fromtimestamp(1700000000 + later, datetime.timezone.utc)
+    late = registry(nb_cfg=5, answered=4, stamp=1700000000000)
+    assert chassis_facts(CHASSIS, late, {}, recent).alive is alive
 
 
 def test_the_heartbeat_is_a_moment() -> None:

@@ -172,6 +172,13 @@ def test_files_hold_what_differs_and_the_record() -> None:
     assert recorded_nodes({"data": files}) == {"n1": "n1", "n2": "n2", "n9": "gone"}
 
 
+@pytest.mark.parametrize(("interval", "expected"), [(None, None), (60, '{"interval": 60}'), (0, '{"interval": 0}')])
+def test_agents_are_told_whether_they_write_the_status(interval: int | None, expected: str | None) -> None:
+    default = default_settings(spec_of({}), SOUTHBOUND)
+    files = settings_files(default, plan(node("n1")), {}, heartbeat_interval=interval)
+    assert files.get("_heartbeat") == expected
+
+
 def test_the_owner_is_with_every_node() -> None:
     own = json.dumps({"cms_options": ["theirs"]})
     chassis = plan(node("n1", chassis_settings=own), node("n2", gateway="true"))

@@ -264,6 +264,30 @@ def test_the_agent_alone_asks_for_the_certificate_of_its_node() -> None:
     assert "OVN_NODE_TLS_DIR" not in variables("agent")
 
 
+def test_an_agent_that_writes_the_status_has_a_token_and_its_rights_come_first() -> None:
+    objects = build_all(writes_status=True, has_status_rights=True)
+    kinds = [one["kind"] for one in objects]
+    assert kinds[:4] == [
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "ClusterRole",
+        "ClusterRoleBinding",
+    ]
+    mounts = {
+        name: "api" in {mount["name"] for mount in one["volumeMounts"]}
+        for name, one in containers("ovn-controller", writes_status=True).items()
+    }
+    assert mounts == {"ovn-controller": False, "agent": True}
+    assert "api" in {volume["name"] for volume in pod("ovn-controller", writes_status=True)["volumes"]}
+    # What an administrator has made, and this user may not read, is not applied.
+    assert "ClusterRole" not in {one["kind"] for one in build_all(writes_status=True)}
+
+
+def test_one_token_for_both_purposes() -> None:
+    volumes = [one["name"] for one in pod("ovn-controller", OWN, writes_status=True)["volumes"]]
+    assert volumes.count("api") == 1
+
+
 def test_agents_may_ask_and_look_and_no_more() -> None:
     manifests = build_all(OWN)
     (role,) = [one for one in manifests if one["kind"] == "ClusterRole"]

@@ -14,6 +14,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_s
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import _NEVER_PRUNED
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.kinds import KNOWN_KINDS
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.status_rights import status_rights
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.creation import (
     control_plane_manifests,
     hypervisor_cluster_manifests,
@@ -32,6 +33,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.righ
     preparation_role,
     questions_of,
     roles,
+    status_agent_rights,
+    status_agent_role,
 )
 
 PAGE = Path(__file__).resolve().parents[5] / "docs" / "kubernetes-rights.md"
@@ -206,6 +209,19 @@ def test_a_run_that_signs_for_nodes_may_do_what_it_grants_their_agents() -> None
     assert table["clusterroles"].names == table["clusterrolebindings"].names == (granted["metadata"]["name"],)
 
 
+def test_a_run_may_do_what_it_lets_agents_do() -> None:
+    rights = status_agent_rights("x")
+    table = {right.resource: right for right in rights}
+    manifests = status_rights("ovn-controller", "x", "ovn", "controller")
+    (granted,) = [one for one in manifests if one["kind"] == "ClusterRole"]
+    for rule in granted["rules"]:
+        for name in rule["resources"]:
+            assert set(table[name].verbs) >= set(rule["verbs"])
+    names = {one["metadata"]["name"] for one in manifests}
+    assert {name for right in rights for name in right.names} == names
+    assert all(right.need == "optional" and right.without for right in rights)
+
+
 def test_the_page_has_the_roles_of_the_table() -> None:
     """docs/kubernetes-rights.md shows what `roles` returns. Where they differ, this prints what belongs there."""
     made = [
@@ -213,6 +229,7 @@ def test_the_page_has_the_roles_of_the_table() -> None:
         *roles("hypervisors", "ovn-hypervisors", "ovn-system"),
         preparation_role("cluster", "ovn-control-plane-preparation"),
         preparation_role("hypervisors", "ovn-hypervisors-preparation"),
+        status_agent_role("ovn-hypervisors-agents", "ovn-system"),
         node_certificate_role("ovn-hypervisors-certificates", "ovn-system"),
         *(
             role

@@ -1,0 +1,185 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Keeps the status of one node's OVNChassis true between runs: whether its ovn-controller is registered and answers heartbeats, and when it did last.
+
+While it answers, that costs one small PATCH for each heartbeat, and nothing else leaves the node. The Southbound database is asked only if an answer
+does not come, or about a chassis that is not ready.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import time
+import typing as t
+
+from .._api.chassis_settings import HEARTBEAT
+from .._api.chassis_status import READY, REGISTERED, ChassisFacts, condition_of, status_of_agent
+from .._api.names import API_VERSION
+from .._chassis import external_ids
+from .._chassis.cms_options import owner_in
+from .._chassis.database import DATABASE
+from .._chassis.lookup import ask_any, read_rows, spread
+from .._chassis.operations import ROOT
+from .._chassis.registration import LocalChassis, unregistered
+from .._chassis.southbound_rows import IDENTITY, chassis_rows, conditions_of, last_heartbeat
+from .._deadline import Deadline
+from .._errors import Conflict, InvalidInput, OvnError, Refused
+from .._ovsdb.endpoint import Endpoint, parse_endpoints
+from .._ovsdb.rows import decode, transact
+from .._ovsdb.tls_files import TlsFiles
+from .._ovsdb.wire import Connection
+from .answer_watch import DEFAULT_INTERVAL, AnswerWatch, LocalAnswer, local_answer
+from .api_client import Api, Object
+from .heartbeat_sender import round_pause
+from .log import Log, as_ovn_error
+from .stoppable_thread import StoppableThread
+
+_PATH = f"/apis/{API_VERSION}/ovnchassis"
+_TIMEOUT = 10.0
+_COLUMNS = {**IDENTITY, "SB_Global": ["nb_cfg"]}
+
+
+class _Node(t.NamedTuple):
+    """What the database of the node says: the settings of the chassis, and the last heartbeat that ovn-controller has answered."""
+
+    settings: t.Mapping[str, str]
+    answer: LocalAnswer
+
+
+class ChassisHeartbeat(StoppableThread):
+    """Writes the status of OVNChassis `node` as long as the settings in `folder` tell agents to. `connect` returns the API server."""
+
+    def __init__(
+        self, node: str, folder: str, database: Endpoint, tls: TlsFiles, log: Log, connect: t.Callable[[], Api]
+    ) -> None:
+        super().__init__("heartbeat of the chassis")
+        self._node, self._folder, self._database, self._tls, self._log = node, folder, database, tls, log
+        self._connect = connect
+        self._watch = AnswerWatch()
+        self._resource: Object = None  # the OVNChassis as it was read or written last
+        self._next_read = 0.0
+
+    def run(self) -> None:
+        while not self._stopped.is_set():
+            interval: float | None = DEFAULT_INTERVAL
+            try:
+                interval = read_interval(self._folder)
+                if interval is not None:
+                    self._look(interval)
+                self._log.report_error("status of the OVNChassis", None)
+                pause = self._watch.pause(round_pause(interval or 0), time.monotonic())
+            except Exception as e:  # also for a bug: the thread must go on
+                self._log.report_error("status of the OVNChassis", as_ovn_error(e))
+                pause = (
+                    interval or DEFAULT_INTERVAL
+                ) / 2  # a thousand of them must not keep an API server from its recovery
+            self._stopped.wait(pause)
+
+    def _look(self, interval: float) -> None:
+        node = self._read_node()
+        for _attempt in range(2):
+            if self._resource is None and not self._read_resource(interval):
+                return
+            try:
+                facts = self._facts(node, interval)
+                if facts is not None:
+                    self._write(facts, interval)
+                return
+            except Conflict:  # with a run, or whoever has changed the specification: judged again by what is there now
+                self._resource, self._next_read = None, 0.0
+
+    def _read_node(self) -> _Node:
+        with Connection(self._database, TlsFiles(), Deadline(_TIMEOUT)) as connection:
+            selects = [
+                {"op": "select", "table": ROOT, "where": [], "columns": ["external_ids"]},
+                {"op": "select", "table": "Bridge", "where": [], "columns": ["name", "external_ids"]},
+            ]
+            roots, bridges = ([*answer["rows"]] for answer in transact(connection, DATABASE, selects))
+        settings = decode(roots[0]["external_ids"]) if roots else {}
+        name = settings.get(external_ids.BRIDGE, external_ids.INTEGRATION_BRIDGE)
+        ids: t.Mapping[str, str] = next(
+            (decode(bridge["external_ids"]) for bridge in bridges if bridge["name"] == name), {}
+        )
+        return _Node(settings, local_answer(ids))
+
+    def _read_resource(self, interval: float) -> bool:
+        """Return whether there is an OVNChassis now. Nodes without one, or without the right, ask once in an interval."""
+        if time.monotonic() < self._next_read:
+            return False
+        self._next_read = time.monotonic() + (interval or DEFAULT_INTERVAL)
+        self._resource = self._connect().get(f"{_PATH}/{self._node}/status")
+        return self._resource is not None
+
+    def _facts(self, node: _Node, interval: float) -> ChassisFacts | None:
+        """Return what is known now, None if it is to be asked for later."""
+        beat = datetime.datetime.fromtimestamp(node.answer.at, datetime.timezone.utc) if node.answer.at else None
+        ready = condition_of(self._resource.get("status") or {}, READY)
+        is_ready = (ready.get("status"), ready.get("reason")) == ("True", REGISTERED)
+        if is_ready and self._watch.is_fresh(node.answer, interval, time.time()):
+            return ChassisFacts(True, True, beat, None)
+        now = time.monotonic()
+        if not self._watch.must_ask(node.answer, now):
+            return None
+        try:
+            problem, latest = self._ask(node.settings)
+        except OvnError as e:
+            self._watch.postpone(interval, now)
+            return ChassisFacts(None, None, beat, None, unreachable=str(e))
+        alive = self._watch.is_alive(latest, interval, now)
+        return None if alive is None else ChassisFacts(problem is None, alive, beat, None)
+
+    def _ask(self, settings: t.Mapping[str, str]) -> tuple[str | None, int]:
+        """Return what the registration of the chassis lacks, and the last heartbeat, as the Southbound database has them."""
+        name = settings.get(external_ids.SYSTEM_ID, "")
+        owner = owner_in(settings.get(external_ids.CMS_OPTIONS, ""))
+        local = LocalChassis(name, settings.get("hostname", ""), external_ids.encapsulations(settings), owner)
+        remotes = external_ids.items_of(settings.get(external_ids.REMOTE, ""))
+        endpoints = parse_endpoints(one for one in remotes if not one.startswith("cid:"))
+        if not endpoints:
+            raise Refused(f"Chassis {name or self._node} has no ovn-remote yet: the agent is about to write it.")
+        if any(endpoint.scheme == "ssl" for endpoint in endpoints):
+            from .._ovsdb.tls import client_context
+
+            client_context.cache_clear()  # certificates are renewed while this process runs
+
+        def ask(connection: Connection) -> tuple[str | None, int]:
+            tables = read_rows(connection, {**conditions_of(name), "SB_Global": [_ANY]}, _COLUMNS)
+            rows = chassis_rows(lambda table: tables[table])
+            return unregistered(local, rows.values()), last_heartbeat(lambda table: tables[table])
+
+        return ask_any(spread(endpoints, name), self._tls, Deadline(_TIMEOUT), ask)
+
+    def _write(self, facts: ChassisFacts, interval: float) -> None:
+        """Write the status if it differs, but only if the object is still the one that was read: `Conflict` otherwise."""
+        metadata, previous = self._resource["metadata"], self._resource.get("status") or {}
+        status = status_of_agent(
+            previous,
+            facts,
+            generation=metadata.get("generation", 1),
+            now=datetime.datetime.now(datetime.timezone.utc),
+            stale=datetime.timedelta(seconds=(interval or DEFAULT_INTERVAL) / 2),
+        )
+        if {**previous, **status} == previous:
+            return
+        version = {"resourceVersion": metadata["resourceVersion"]}
+        self._resource = self._connect().patch(f"{_PATH}/{self._node}/status", {"metadata": version, "status": status})
+
+
+_ANY: list[t.Any] = ["_uuid", "!=", ["uuid", "00000000-0000-0000-0000-000000000000"]]
+
+
+def read_interval(folder: str) -> float | None:
+    """Return the seconds between two heartbeats, 0 if the observer sends none; None if the agent may not write the status."""
+    path = os.path.join(folder, HEARTBEAT)
+    try:
+        with open(path, encoding="utf-8") as file:
+            return float(json.load(file)["interval"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError) as e:
+        raise InvalidInput(f"{path} cannot be read: {e!r}. A run of c5c3.ovn.hypervisors writes it.") from e

@@ -1,0 +1,127 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The status of one OVNChassis. Runs and the agent of the node make it by the same rules, so that neither undoes what the other has written. Pure.
+"""
+
+from __future__ import annotations
+
+import datetime
+import typing as t
+
+from .._kubernetes.timestamps import format_timestamp, parse_timestamp
+from .names import Object
+
+READY, OVS_CONNECTED = "Ready", "OVSConnected"
+REGISTERED, NOT_REGISTERED, NO_HEARTBEAT = "Registered", "NotRegistered", "NoHeartbeat"
+# Of the reasons, those that come from the Southbound database. Pods that are ready say less.
+_OF_SOUTHBOUND = (REGISTERED, NOT_REGISTERED, NO_HEARTBEAT, "SouthboundUnreachable")
+_STALE = datetime.timedelta(minutes=5)  # a heartbeat that is younger is not worth a request of a run
+
+
+class ChassisFacts(t.NamedTuple):
+    """What is known of one chassis; None: not known."""
+
+    registered: bool | None
+    alive: bool | None
+    heartbeat: datetime.datetime | None
+    pods: str | None  # what is wrong with its pods; empty for nothing
+    unreachable: str = ""  # why the node itself could not ask the Southbound database
+
+
+def chassis_status(
+    previous: Object,
+    facts: ChassisFacts,
+    *,
+    generation: int,
+    now: datetime.datetime,
+    stale: datetime.timedelta = _STALE,
+) -> Object:
+    """Return the new status; conditions that did not change keep their times, and so does a heartbeat that is not newer by `stale`."""
+    status: Object = {"observedGeneration": generation}
+    beat = previous.get("lastHeartbeat")
+    if facts.heartbeat and (not beat or facts.heartbeat - parse_timestamp(beat) >= stale):
+        beat = format_timestamp(facts.heartbeat)
+    status["conditions"] = [
+        _condition(previous, kind, *judged, generation=generation, now=now)
+        for kind, judged in ((READY, _ready(previous, facts, beat)), (OVS_CONNECTED, _connected(facts)))
+    ]
+    registered = facts.registered or (facts.registered is None and facts.pods == "")
+    since = previous.get("registeredAt") or (format_timestamp(now) if registered else None)
+    if since:
+        status["registeredAt"] = since
+    if beat:
+        status["lastHeartbeat"] = beat
+    return status
+
+
+def status_of_agent(
+    previous: Object, facts: ChassisFacts, *, generation: int, now: datetime.datetime, stale: datetime.timedelta
+) -> Object:
+    """Return the new status as the agent knows it, which does not see what Kubernetes says of pods: other conditions stay as they are."""
+    status = chassis_status(previous, facts, generation=generation, now=now, stale=stale)
+    ready = condition_of(status, READY)
+    others = [condition for condition in previous.get("conditions") or [] if condition.get("type") != READY]
+    status["conditions"] = [ready, *others]
+    return status
+
+
+def condition_of(status: Object, kind: str) -> Object:
+    """Return the condition of this type, empty without one."""
+    found: Object = next((c for c in status.get("conditions") or [] if c.get("type") == kind), {})
+    return found
+
+
+def _ready(previous: Object, facts: ChassisFacts, beat: str | None) -> tuple[str, str, str]:
+    if facts.registered is None:
+        known = condition_of(previous, READY)
+        if facts.unreachable:
+            return (
+                "Unknown",
+                "SouthboundUnreachable",
+                f"The node cannot ask the Southbound database whether its ovn-controller answers: {facts.unreachable} "
+                "Look at the Southbound database, and at the network between it and the node.",
+            )
+        if not facts.pods and known.get("reason") in _OF_SOUTHBOUND:
+            return known["status"], known["reason"], known["message"]
+        if facts.pods is None:
+            return "Unknown", "NotSeen", "Neither the Southbound database nor the pods could be asked."
+        # ovn-controller's readiness is its connection to the Southbound database.
+        return ("False", "PodsNotReady", facts.pods) if facts.pods else ("True", "PodsReady", "Its pods are ready.")
+    if not facts.registered:
+        return "False", NOT_REGISTERED, "The Southbound database does not have it with its tunnel addresses."
+    if not facts.alive:
+        return (
+            "False",
+            NO_HEARTBEAT,
+            f"ovn-controller does not answer heartbeats{f', last at {beat}' if beat else ''}: it is frozen, busy, or cut off from the Southbound database. "
+            "Look at the log of the pod ovn-controller on this node; if it stays so, delete the pod.",
+        )
+    return "True", REGISTERED, "It is registered and answers."
+
+
+def _connected(facts: ChassisFacts) -> tuple[str, str, str]:
+    if facts.pods is None:
+        return "Unknown", "NotSeen", "Its pods could not be read."
+    return (
+        ("False", "PodsNotReady", facts.pods)
+        if facts.pods
+        else ("True", "PodsReady", "Open vSwitch and its controller run.")
+    )
+
+
+def _condition(
+    previous: Object, kind: str, status: str, reason: str, message: str, *, generation: int, now: datetime.datetime
+) -> Object:
+    old = condition_of(previous, kind)
+    since = old.get("lastTransitionTime") if old.get("status") == status else None
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": since or format_timestamp(now),
+        "observedGeneration": generation,
+    }

@@ -1,0 +1,73 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What lets the agent of a node write the status of the OVNChassis of that node, and of no other one.
+
+A Role cannot tell nodes apart, since all agents have one account. A policy of the API server can: the token of a pod names the node that it runs on.
+"""
+
+from __future__ import annotations
+
+from .._api.names import GROUP, Component, Object, labels
+
+RBAC = "rbac.authorization.k8s.io/v1"
+ADMISSION = "admissionregistration.k8s.io/v1"
+# In the order in which they are applied: the policy first, and last what lets the account write at all.
+STATUS_RIGHTS = (
+    (ADMISSION, "ValidatingAdmissionPolicy"),
+    (ADMISSION, "ValidatingAdmissionPolicyBinding"),
+    (RBAC, "ClusterRole"),
+    (RBAC, "ClusterRoleBinding"),
+)
+_NODE = "authentication.kubernetes.io/node-name"  # Kubernetes 1.30 or newer
+
+
+def status_rights_name(namespace: str) -> str:
+    """Return the name of all four: none of them has a namespace, and neither has an OVNChassis."""
+    return f"c5c3-ovn-chassis-status-{namespace}"
+
+
+def status_rights(account: str, namespace: str, name: str, component: Component) -> list[Object]:
+    """Return the policy, the role and their bindings, in the order of STATUS_RIGHTS."""
+    title = status_rights_name(namespace)
+    user = f"system:serviceaccount:{namespace}:{account}"
+    nodes = f"request.userInfo.?extra[?'{_NODE}'].orValue([])"
+    policy = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {
+            "resourceRules": [
+                {
+                    "apiGroups": [GROUP],
+                    "apiVersions": ["*"],
+                    "operations": ["*"],
+                    "resources": ["ovnchassis", "ovnchassis/*"],
+                    "scope": "*",
+                }
+            ],
+            "matchPolicy": "Equivalent",
+        },
+        "matchConditions": [{"name": "an-agent", "expression": f"request.userInfo.username == '{user}'"}],
+        "validations": [
+            {
+                "expression": f"{nodes} == [request.name]",
+                "messageExpression": f"'the agent of node ' + {nodes}.join(' ') + ' writes the status of its own OVNChassis only, not of ' + request.name",
+                "reason": "Forbidden",
+            }
+        ],
+    }
+    rule = {"apiGroups": [GROUP], "resources": ["ovnchassis/status"], "verbs": ["get", "patch"]}
+    contents: list[Object] = [
+        {"spec": policy},
+        {"spec": {"policyName": title, "validationActions": ["Deny"]}},
+        {"rules": [rule]},
+        {
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": title},
+            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+        },
+    ]
+    return [
+        {"apiVersion": version, "kind": kind, "metadata": {"name": title, "labels": labels(name, component)}, **content}
+        for (version, kind), content in zip(STATUS_RIGHTS, contents)
+    ]

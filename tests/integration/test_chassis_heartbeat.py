@@ -1,0 +1,288 @@
+"""The status of an OVNChassis between runs: a real agent writes it to a real API server, from what real daemons say. A policy keeps it to its own node."""
+
+from __future__ import annotations
+
+import pathlib
+import signal
+import time
+import typing as t
+
+import pytest
+from _agent import NODE, Agent
+from _apiserver import ApiServer
+from _hypervisors import API, STATUS_RIGHTS, Hypervisors, actions, hypervisor_cluster
+from _installation import Installation
+from _rights import Operator
+from _vswitch import Vswitch, require_vswitch
+from conftest import MakeCluster, RunModule, until
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.heartbeat_sender import HeartbeatSender
+from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import (
+    PREPARATION,
+    RIGHTS,
+    roles,
+    status_agent_rights,
+    status_agent_role,
+)
+
+Object = dict[str, t.Any]
+INTERVAL = 6
+IP = "192.0.2.21"
+
+
+@pytest.fixture
+def hypervisors(api_server: ApiServer, namespace: str, run_module: RunModule) -> t.Iterator[Hypervisors]:
+    with hypervisor_cluster(api_server, namespace, run_module) as made:
+        yield made
+
+
+class Node:
+    """A hypervisor with its agent, an OVN that sends heartbeats, and the OVNChassis of the node."""
+
+    def __init__(self, hypervisors: Hypervisors, installation: Installation, directory: pathlib.Path) -> None:
+        self.hypervisors, self.installation = hypervisors, installation
+        self.machine = Vswitch(directory, "ch1")
+        self.agent = Agent(self.machine.start(), directory)
+        self.account = directory
+        self.problems: list[str] = []
+        northbound = parse_endpoint(installation.northbound.sockets[0])
+        self.heartbeats = HeartbeatSender(lambda: northbound, TlsFiles(), INTERVAL, self._report)
+
+    def _report(self, _subject: str, error: OvnError | None) -> None:
+        self.problems += [str(error)] if error else []
+
+    def start(self) -> None:
+        self.installation.start_northd()
+        self.machine.start_vswitchd()
+        settings = self.hypervisors.settings()
+        default = {
+            **settings["_default"],
+            "remote": self.installation.southbound.sockets,
+            "datapath_type": "netdev",
+        }
+        self.agent.write(default, settings.get(NODE), settings["_heartbeat"])
+        self.agent.start(
+            outside=True,
+            OVN_API_SERVER=self.hypervisors.server.url,
+            OVN_SERVICE_ACCOUNT_DIR=str(self.hypervisors.account_of(NODE, self.account)),
+        )
+        self.agent.until_ready()
+        self.machine.start_controller()
+        self.heartbeats.start()
+
+    def stop(self) -> None:
+        self.heartbeats.stop()
+        self.agent.stop()
+        self.machine.stop()
+        self.installation.stop()
+
+    def send(self, number: signal.Signals) -> float:
+        self.machine.daemons["ovn-controller"].signal(number)
+        return time.monotonic()
+
+    @property
+    def resource(self) -> Object:
+        return t.cast(Object, self.hypervisors.get(f"{API}/{NODE}"))
+
+    @property
+    def status(self) -> Object:
+        return t.cast(Object, self.resource.get("status") or {})
+
+    @property
+    def ready(self) -> Object:
+        return next((one for one in self.status.get("conditions", []) if one["type"] == "Ready"), {})
+
+    def until_ready(self, expected: str, timeout: float) -> None:
+        until(lambda: self.ready.get("status") == expected, f"Ready {expected} instead of {self.ready}", timeout)
+
+
+@pytest.fixture
+def node(hypervisors: Hypervisors, raft_cluster: MakeCluster, short_dir: pathlib.Path) -> t.Iterator[Node]:
+    require_vswitch()
+    clusters = {database: raft_cluster(1, database) for database in DATABASES}
+    hypervisors.node(NODE, IP)
+    hypervisors(spec={"heartbeatInterval": INTERVAL})
+    made = Node(hypervisors, Installation(clusters["northbound"], clusters["southbound"], short_dir), short_dir)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
+
+
+def test_a_frozen_controller_is_found_within_two_intervals_without_a_run(node: Node) -> None:
+    node.until_ready("True", 30)
+    assert node.ready["reason"] == "Registered"
+    first = until(lambda: node.status.get("lastHeartbeat"), "a heartbeat", 2 * INTERVAL)
+    until(lambda: node.status["lastHeartbeat"] > first, "the next heartbeat", 2 * INTERVAL)
+    # One small PATCH for each heartbeat.
+    versions, end = {node.resource["metadata"]["resourceVersion"]}, time.monotonic() + 3 * INTERVAL
+    while time.monotonic() < end:
+        versions.add(node.resource["metadata"]["resourceVersion"])
+        time.sleep(0.2)
+    assert 3 <= len(versions) <= 5
+
+    frozen_at = node.send(signal.SIGSTOP)
+    node.until_ready("False", 2 * INTERVAL)
+    assert time.monotonic() - frozen_at < 2 * INTERVAL
+    stands_still = node.status["lastHeartbeat"]
+    assert node.ready["reason"] == "NoHeartbeat"
+    assert f"does not answer heartbeats, last at {stands_still}" in node.ready["message"]
+    # A run that does not reach the Southbound database changes nothing of it.
+    node.hypervisors.pods_are_ready(1)
+    version = node.resource["metadata"]["resourceVersion"]
+    node.hypervisors(spec={"heartbeatInterval": INTERVAL})
+    assert node.ready["reason"] == "NoHeartbeat"
+    time.sleep(1.5 * INTERVAL)
+    assert node.status["lastHeartbeat"] == stands_still
+    assert int(node.resource["metadata"]["resourceVersion"]) >= int(version)
+
+    node.send(signal.SIGCONT)
+    node.until_ready("True", 2 * INTERVAL)
+    assert node.status["lastHeartbeat"] > stands_still
+    assert not node.problems
+
+
+def test_a_southbound_database_that_is_away_is_unknown(node: Node) -> None:
+    node.until_ready("True", 30)
+    (member,) = node.installation.southbound.members
+    assert member.daemon is not None
+    member.daemon.signal(signal.SIGSTOP)
+    node.until_ready("Unknown", 4 * INTERVAL + 10)
+    assert node.ready["reason"] == "SouthboundUnreachable"
+    member.daemon.signal(signal.SIGCONT)
+    node.until_ready("True", 4 * INTERVAL + 10)
+
+
+class Attacker:
+    """Whoever has the token of the agent of one node."""
+
+    def __init__(self, hypervisors: Hypervisors, account: pathlib.Path) -> None:
+        self.api = Api(hypervisors.server.url, str(account))
+
+    def write(self, name: str, message: str) -> Object:
+        condition = {
+            "type": "Ready",
+            "status": "False",
+            "reason": "Attack",
+            "message": message,
+            "lastTransitionTime": "2026-03-01T12:00:00Z",
+        }
+        return t.cast(Object, self.api.patch(f"{API}/{name}/status", {"status": {"conditions": [condition]}}))
+
+    def is_refused(self, name: str, words: str) -> bool:
+        """Rights and policies that are new take a moment."""
+        try:
+            self.write(name, "taken over")
+        except Refused as e:
+            return words in str(e)
+        return False
+
+
+@pytest.fixture
+def two(hypervisors: Hypervisors) -> Hypervisors:
+    for number in (1, 2):
+        hypervisors.node(f"worker-{number}", f"192.0.2.2{number}")
+    hypervisors()
+    return hypervisors
+
+
+def test_the_token_of_one_node_writes_no_other(two: Hypervisors, tmp_path: pathlib.Path) -> None:
+    attacker = Attacker(two, two.account_of("worker-1", tmp_path))
+    until(lambda: attacker.is_refused("worker-2", "writes the status of its own OVNChassis only"), "the policy")
+    assert attacker.write("worker-1", "mine")["status"]["conditions"][0]["message"] == "mine"
+    refused = "the agent of node worker-1 writes the status of its own OVNChassis only, not of worker-2"
+    with pytest.raises(Refused, match=refused):
+        attacker.write("worker-2", "theirs")
+    assert "taken over" not in str(two.chassis()["worker-2"])
+    # Nothing but the status, also of its own.
+    changed = attacker.api.patch(
+        f"{API}/worker-1/status", {"metadata": {"labels": {"x": "y"}}, "spec": {"hostname": "x"}, "status": {}}
+    )
+    assert "x" not in changed["metadata"]["labels"]
+    assert changed["spec"]["hostname"] == "worker-1"
+    for attempt in (
+        lambda: attacker.api.patch(f"{API}/worker-1", {"metadata": {"labels": {"x": "y"}}}),
+        lambda: attacker.api.get(API),
+        lambda: attacker.api.get(f"{API}/worker-2"),
+        lambda: attacker.api.create(API, {"metadata": {"name": "worker-3"}}),
+        lambda: attacker.api.get(f"/api/v1/namespaces/{two.namespace}/secrets"),
+        lambda: attacker.api.get("/api/v1/nodes/worker-1"),
+    ):
+        with pytest.raises(Refused, match=" 403: "):
+            attempt()
+
+
+def test_a_token_of_no_pod_writes_nothing(two: Hypervisors, tmp_path: pathlib.Path) -> None:
+    attacker = Attacker(two, two.account_of("worker-1", tmp_path, bound=False))
+    for name in ("worker-1", "worker-2"):
+        until(lambda name=name: attacker.is_refused(name, "its own OVNChassis only"), "the policy")
+
+
+def has_status_rights(hypervisors: Hypervisors) -> bool:
+    try:
+        return all(
+            hypervisors.get(f"{place}/c5c3-ovn-chassis-status-{hypervisors.namespace}") for place in STATUS_RIGHTS
+        )
+    except OSError:
+        return False
+
+
+def operator_with(server: ApiServer, namespace: str, directory: pathlib.Path, *more: Object) -> Operator:
+    operator = Operator(server, f"operator-{namespace}", directory)
+    operator.grant(*roles("hypervisors", operator.name, namespace), *more)
+    return operator
+
+
+NOT_PREPARED = {
+    (right.group, right.resource, verb)
+    for right in RIGHTS["hypervisors"]
+    if right.need in PREPARATION
+    for verb in right.verbs
+}
+
+
+def test_a_user_with_the_rights_of_the_page(two: Hypervisors, tmp_path: pathlib.Path) -> None:
+    for place in STATUS_RIGHTS:
+        two.server.request("DELETE", f"{place}/c5c3-ovn-chassis-status-{two.namespace}")
+    name = f"operator-{two.namespace}"
+    operator = operator_with(two.server, two.namespace, tmp_path, status_agent_role(f"{name}-agents", two.namespace))
+    rights = [*RIGHTS["hypervisors"], *status_agent_rights(two.namespace)]
+    operator.await_denied(rights, two.namespace, NOT_PREPARED)
+    assert two(kubeconfig=operator.kubeconfig)["changed"]
+    assert has_status_rights(two)
+    assert not two(kubeconfig=operator.kubeconfig)["changed"]
+    two(kubeconfig=operator.kubeconfig, state="absent")
+    assert not has_status_rights(two)
+
+
+def test_a_user_without_these_rights_leaves_what_an_administrator_has_made(
+    two: Hypervisors, tmp_path: pathlib.Path
+) -> None:
+    operator = operator_with(two.server, two.namespace, tmp_path)
+    operator.await_denied(RIGHTS["hypervisors"], two.namespace, NOT_PREPARED)
+    generations = two.generations()
+    ran = two(kubeconfig=operator.kubeconfig, spec={"heartbeatInterval": 120})
+    assert {name for name, action in actions(ran).items() if action == "changed"} == {"ConfigMap ovn-chassis"}
+    assert two.settings()["_heartbeat"] == {"interval": 120}
+    assert has_status_rights(two)
+    assert two.generations() == generations
+    # Where there are none, agents do not write and have no token.
+    two(state="absent")
+    assert two(kubeconfig=operator.kubeconfig)["changed"]
+    assert "_heartbeat" not in two.settings()
+    pods = two.get(f"/apis/apps/v1/namespaces/{two.namespace}/daemonsets/ovn-controller")["spec"]["template"]["spec"]
+    assert "api" not in {volume["name"] for volume in pods["volumes"]}
+
+
+def test_absent_takes_the_rights_away(two: Hypervisors) -> None:
+    assert not two()["changed"]
+    gone = [one["kind"] for one in two(state="absent")["objects"] if one["action"] == "deleted"]
+    order = ["ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]
+    assert [kind for kind in gone if kind in order] == order
+    assert not has_status_rights(two)

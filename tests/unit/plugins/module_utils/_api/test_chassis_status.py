@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import datetime
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.chassis_status import (
+    ChassisFacts,
+    chassis_status,
+    condition_of,
+    status_of_agent,
+)
+
+NOW = datetime.datetime(2026, 3, 1, 12, 0, tzinfo=datetime.timezone.utc)
+HALF_A_MINUTE = datetime.timedelta(seconds=30)
+BEAT = NOW - HALF_A_MINUTE
+WELL = chassis_status({}, ChassisFacts(True, True, BEAT, ""), generation=1, now=NOW)
+LATE = chassis_status({}, ChassisFacts(True, False, BEAT, ""), generation=1, now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("seen", "ready", "reason", "ovs"),
+    [
+        pytest.param(ChassisFacts(True, True, None, ""), "True", "Registered", "True", id="all is well"),
+        pytest.param(
+            ChassisFacts(True, False, None, ""), "False", "NoHeartbeat", "True", id="no answer to the heartbeat"
+        ),
+        pytest.param(ChassisFacts(False, False, None, "x"), "False", "NotRegistered", "False", id="not there yet"),
+        pytest.param(ChassisFacts(None, None, None, ""), "True", "PodsReady", "True", id="only the pods were observed"),
+        pytest.param(
+            ChassisFacts(None, None, None, "no pod"),
+            "False",
+            "PodsNotReady",
+            "False",
+            id="only a missing pod was observed",
+        ),
+        pytest.param(ChassisFacts(None, None, None, None), "Unknown", "NotSeen", "Unknown", id="nothing was observed"),
+    ],
+)
+def test_conditions(seen: ChassisFacts, ready: str, reason: str, ovs: str) -> None:
+    first, second = chassis_status({}, seen, generation=3, now=NOW)["conditions"]
+    assert (first["type"], first["status"], first["reason"]) == ("Ready", ready, reason)
+    assert (second["type"], second["status"]) == ("OVSConnected", ovs)
+    assert first["observedGeneration"] == 3
+
+
+def test_times_change_only_with_what_they_are_about() -> None:
+    beat = NOW - datetime.timedelta(minutes=10)
+    first = chassis_status({}, ChassisFacts(True, True, beat, ""), generation=1, now=NOW)
+    assert first["registeredAt"] == "2026-03-01T12:00:00Z"
+    assert first["lastHeartbeat"] == "2026-03-01T11:50:00Z"
+    later = NOW + datetime.timedelta(hours=1)
+    soon = beat + datetime.timedelta(minutes=1)
+    assert chassis_status(first, ChassisFacts(True, True, soon, ""), generation=1, now=later) == first
+    lost = chassis_status(first, ChassisFacts(False, False, None, ""), generation=1, now=later)
+    assert lost["registeredAt"] == first["registeredAt"]
+    assert lost["conditions"][0]["lastTransitionTime"] == "2026-03-01T13:00:00Z"
+    assert lost["conditions"][1] == first["conditions"][1]
+    beats = chassis_status(first, ChassisFacts(True, True, later, ""), generation=1, now=later)
+    assert beats["lastHeartbeat"] == "2026-03-01T13:00:00Z"
+
+
+def test_the_message_of_a_late_chassis_says_since_when_and_what_next() -> None:
+    message = condition_of(LATE, "Ready")["message"]
+    assert message.startswith("ovn-controller does not answer heartbeats, last at 2026-03-01T11:59:30Z: it is frozen")
+    assert "Look at the log of the pod ovn-controller on this node" in message
+    never = chassis_status({}, ChassisFacts(True, False, None, ""), generation=1, now=NOW)
+    assert condition_of(never, "Ready")["message"].startswith("ovn-controller does not answer heartbeats: it is")
+
+
+@pytest.mark.parametrize(
+    ("before", "pods", "ready", "reason"),
+    [
+        pytest.param(LATE, "", "False", "NoHeartbeat", id="ready pods do not make a late chassis ready"),
+        pytest.param(WELL, "", "True", "Registered", id="what the agent has written stays"),
+        pytest.param(WELL, None, "True", "Registered", id="also if nothing was observed"),
+        pytest.param(WELL, "pod is missing", "False", "PodsNotReady", id="without its pod no agent writes"),
+    ],
+)
+def test_a_run_without_the_southbound_database(before: t.Any, pods: str | None, ready: str, reason: str) -> None:
+    status = chassis_status(before, ChassisFacts(None, None, None, pods), generation=1, now=NOW)
+    found = condition_of(status, "Ready")
+    assert (found["status"], found["reason"]) == (ready, reason)
+
+
+def test_runs_and_agents_write_the_same() -> None:
+    """The agent does not see pods: it keeps what a run has said of them."""
+    facts = ChassisFacts(True, True, BEAT, None)
+    assert status_of_agent(WELL, facts, generation=1, now=NOW, stale=HALF_A_MINUTE) == WELL
+    late = facts._replace(alive=False)
+    assert status_of_agent(LATE, late, generation=1, now=NOW, stale=HALF_A_MINUTE) == LATE
+    assert chassis_status(LATE, late._replace(pods=""), generation=1, now=NOW) == LATE
+
+
+def test_an_agent_alone() -> None:
+    status = status_of_agent({}, ChassisFacts(True, True, BEAT, None), generation=1, now=NOW, stale=HALF_A_MINUTE)
+    assert [one["type"] for one in status["conditions"]] == ["Ready"]
+    assert status["lastHeartbeat"] == "2026-03-01T11:59:30Z"
+
+
+def test_other_conditions_stay() -> None:
+    before = {"conditions": [{"type": "Theirs", "status": "True"}, *WELL["conditions"]]}
+    status = status_of_agent(before, ChassisFacts(True, False, BEAT, None), generation=1, now=NOW, stale=HALF_A_MINUTE)
+    assert [one["type"] for one in status["conditions"]] == ["Ready", "Theirs", "OVSConnected"]
+
+
+@pytest.mark.parametrize(("seconds", "moves"), [(29, False), (30, True), (60, True)])
+def test_a_heartbeat_is_written_when_it_is_newer_by_half_an_interval(seconds: int, moves: bool) -> None:
+    facts = ChassisFacts(True, True, BEAT + datetime.timedelta(seconds=seconds), None)
+    status = status_of_agent(WELL, facts, generation=1, now=NOW, stale=HALF_A_MINUTE)
+    assert (status != WELL) is moves
+
+
+def test_a_node_that_cannot_ask() -> None:
+    facts = ChassisFacts(None, None, BEAT, None, unreachable="No member answers.")
+    found = condition_of(status_of_agent(WELL, facts, generation=1, now=NOW, stale=HALF_A_MINUTE), "Ready")
+    assert (found["status"], found["reason"]) == ("Unknown", "SouthboundUnreachable")
+    assert "No member answers. Look at the Southbound database" in found["message"]

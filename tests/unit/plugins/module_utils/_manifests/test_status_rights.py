@@ -1,0 +1,29 @@
+"""What agents may write. Whether the API server sees to it: tests/integration/test_chassis_heartbeat.py."""
+
+from __future__ import annotations
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.status_rights import STATUS_RIGHTS, status_rights
+
+POLICY, POLICY_BINDING, ROLE, BINDING = status_rights("ovn-controller", "net", "ovn", "controller")
+
+
+def test_the_policy_comes_before_the_right() -> None:
+    made = [(one["apiVersion"], one["kind"]) for one in (POLICY, POLICY_BINDING, ROLE, BINDING)]
+    assert made == list(STATUS_RIGHTS)
+    assert made[-1][1] == "ClusterRoleBinding"
+    names = {one["metadata"]["name"] for one in (POLICY, POLICY_BINDING, ROLE, BINDING)}
+    assert names == {"c5c3-ovn-chassis-status-net"}
+
+
+def test_the_role_grants_the_status_alone() -> None:
+    assert ROLE["rules"] == [
+        {"apiGroups": ["ovn.c5c3.io"], "resources": ["ovnchassis/status"], "verbs": ["get", "patch"]}
+    ]
+    assert BINDING["subjects"] == [{"kind": "ServiceAccount", "name": "ovn-controller", "namespace": "net"}]
+
+
+def test_the_policy_is_about_the_agents_of_this_namespace_and_denies() -> None:
+    (condition,) = POLICY["spec"]["matchConditions"]
+    assert condition["expression"] == "request.userInfo.username == 'system:serviceaccount:net:ovn-controller'"
+    assert POLICY["spec"]["failurePolicy"] == "Fail"
+    assert POLICY_BINDING["spec"] == {"policyName": "c5c3-ovn-chassis-status-net", "validationActions": ["Deny"]}
