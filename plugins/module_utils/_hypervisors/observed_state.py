@@ -119,7 +119,7 @@ def read_state(cluster: Cluster, name: str, namespace: str, *, node_certificates
     foreign = found.keys() - index.keys()
     if node_certificates or _had_node_certificates(index, namespace):
         index.update(_read_certificate_rights(cluster, name, namespace))
-    status_rights = _read_status_rights(cluster, namespace, index)
+    status_rights = _read_status_rights(cluster, name, namespace, index)
     if definition:
         index[CRD, "CustomResourceDefinition", "", desired] = definition
     index.update({(API_VERSION, KIND, "", node): resource for node, resource in chassis.items()})
@@ -127,15 +127,17 @@ def read_state(cluster: Cluster, name: str, namespace: str, *, node_certificates
     return ObservedHypervisors(name, namespace, index, nodes, chassis, definition, foreign_config, status_rights)
 
 
-def _read_rights(cluster: Cluster, kinds: t.Iterable[tuple[str, str]], name: str) -> dict[Key, Object]:
-    found = {(version, kind, "", name): cluster.get(version, kind, name) for version, kind in kinds}
-    return {key: one for key, one in found.items() if one is not None}
+def _read_rights(cluster: Cluster, kinds: t.Iterable[tuple[str, str]], right: str, name: str) -> dict[Key, Object]:
+    """Return the objects with the name `right`, of the hypervisor cluster `name` alone: another one may be in that namespace."""
+    found = {(version, kind, "", right): cluster.get(version, kind, right) for version, kind in kinds}
+    ours = labels(name).items()
+    return {key: one for key, one in found.items() if one and (one["metadata"].get("labels") or {}).items() >= ours}
 
 
-def _read_status_rights(cluster: Cluster, namespace: str, index: dict[Key, Object]) -> StatusRights:
+def _read_status_rights(cluster: Cluster, name: str, namespace: str, index: dict[Key, Object]) -> StatusRights:
     """Add what lets agents write the status to `index`. Without the right to read it, a run leaves it as an administrator's run has made it."""
     try:
-        found = _read_rights(cluster, STATUS_RIGHTS, status_rights_name(namespace))
+        found = _read_rights(cluster, STATUS_RIGHTS, status_rights_name(namespace), name)
     except Refused as e:
         if e.details.get("http_status") != 403:
             raise
@@ -162,10 +164,8 @@ def _had_node_certificates(index: t.Mapping[Key, Object], namespace: str) -> boo
 def _read_certificate_rights(cluster: Cluster, name: str, namespace: str) -> dict[Key, Object]:
     """Return ClusterRole and ClusterRoleBinding of this cluster. Who may not look at them has not made them, and finds out when they are needed."""
     try:
-        found = _read_rights(cluster, _CERTIFICATE_RIGHTS, role_name(namespace))
+        return _read_rights(cluster, _CERTIFICATE_RIGHTS, role_name(namespace), name)
     except Refused as e:
         if e.details.get("http_status") != 403:
             raise
         return {}
-    ours = labels(name).items()
-    return {key: one for key, one in found.items() if (one["metadata"].get("labels") or {}).items() >= ours}
