@@ -15,10 +15,10 @@ from _apiserver import ApiServer
 from conftest import until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.access_review import denied_accesses
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.connection import ApiConnection
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.findings import Kind
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.reviews import denied_questions
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import RIGHTS, Right, questions_of
 
 Object = dict[str, t.Any]
@@ -90,7 +90,7 @@ class Operator:
         questions = [one for right in rights for one in questions_of(right, namespace)]
 
         def denied() -> set[Access]:
-            return {(one.group, one.resource, one.verb) for one in denied_questions(cluster, questions, namespace)}
+            return {(one.group, one.resource, one.verb) for one in denied_accesses(cluster, questions, namespace)}
 
         until(lambda: denied() == expected, f"exactly these accesses of {self.name} to be denied: {expected or 'none'}")
 

@@ -19,9 +19,9 @@ from conftest import until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.access_review import denied_accesses
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.findings import Kind
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.reviews import denied_questions
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import (
     RIGHTS,
     Right,
@@ -202,7 +202,7 @@ def test_an_owner_needs_the_right_on_its_finalizers(plane: ControlPlane, operato
     operator.replace(granted)
     cluster = operator.connect()
     asked = [one for right in RIGHTS["cluster"] for one in questions_of(right, plane.namespace)]
-    until(lambda: len(denied_questions(cluster, asked, plane.namespace)) == 1, "the right to be gone")
+    until(lambda: len(denied_accesses(cluster, asked, plane.namespace)) == 1, "the right to be gone")
     refused = plane(may_fail=True, kubeconfig=operator.kubeconfig)
     assert "blockOwnerDeletion" in refused["msg"]
     operator.replace(role)
@@ -214,7 +214,7 @@ def test_the_administrator_is_asked_once(api_server: ApiServer, namespace: str) 
     cluster = Cluster({"kubeconfig": api_server.kubeconfig})
     before = cluster.requests
     questions = [one for right in RIGHTS["cluster"] for one in questions_of(right, namespace)]
-    assert denied_questions(cluster, questions, namespace) == []
+    assert denied_accesses(cluster, questions, namespace) == []
     assert cluster.requests - before == 1
 
 

@@ -18,13 +18,18 @@ from .._deadline import Deadline
 from .._errors import CertificateProblem, Conflict, OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
-from .._pki.chassis_requests import AskingNode, RequestDecision, judge_requests
+from .._manifests.hypervisors import CONTROLLER
+from .._manifests.node_certificates import ISSUER_VARIABLE, environment_of
+from .._pki.chassis_requests import AskingNode, RequestDecision, judge_requests, without_floods
 from .certificates import account_of, carry_out, list_requests, pair_of_chassis
 from .desired import DesiredHypervisors
+from .observed_state import ObservedHypervisors
 from .plan import MOST_LISTED, HypervisorPlan
+from .settings import confirmed_names, recorded_nodes
 from .southbound import check_access
 
 _PAUSE = 2.0  # seconds between two looks while a run waits
+_PATIENCE = 5.0  # seconds for one relay to answer
 _PROBE = "c5c3-ovn-run"  # the name of no chassis
 _NO_KEY = (
     "This run has no key of the CA of the chassis. Give it one (signer.private_key, ovn_pki_chassis_ca_private_key), or have the request signed by the program "
@@ -62,40 +67,71 @@ class NodeSigning:
             if warning:
                 self.progress.warn(warning)
 
-    def check_relays(self) -> None:
-        """Raise `Refused` if no server of chassis lets in what the CA signs: nodes would lose their connection with their first certificate."""
+    def check_relays(self) -> str:
+        """Return why no relay was asked, empty if one lets in what the CA signs; `Refused` if one does not: nodes would lose their connection to it.
+
+        Relays that do not answer say nothing about the CA.
+        """
         signer = self.desired.signer
         if signer is None or self._let_in:
-            return
-        try:
-            with pair_of_chassis(signer, _PROBE, self.desired.directory) as pair:
-                tls = pair._replace(ca_certificate=self.desired.tls.ca_certificate)
-                check_access(self.desired.asked, tls, Deadline(15))
-        except (Unreachable, TimedOut):  # they have answered a moment ago, so this says nothing about the CA
-            return
-        except CertificateProblem as e:
-            raise Refused(
-                f"The servers of the Southbound database do not let in certificates of the CA that signs for nodes ({signer.name}), so with "
-                f"tls.nodeCertificates own no node could connect: {e} Run c5c3.ovn.central first, whose relays let that CA in; they need TLS and a role for "
-                "chassis (ovn_southbound_rbac). If certificates come from elsewhere, give ovn_pki_chassis_ca_certificate the CA that relays let in. "
-                "Nothing was changed."
-            ) from e
-        self._let_in = True
+            return ""
+        causes = []
+        with pair_of_chassis(signer, _PROBE, self.desired.directory) as pair:
+            tls = pair._replace(ca_certificate=self.desired.tls.ca_certificate)
+            for endpoint in self.desired.asked:
+                try:
+                    check_access([endpoint], tls, Deadline(_PATIENCE))
+                except (Unreachable, TimedOut) as e:
+                    causes.append(str(e))
+                except CertificateProblem as e:
+                    raise Refused(
+                        f"{endpoint} of the Southbound database does not let in certificates of the CA that signs for nodes ({signer.name}), so with "
+                        f"tls.nodeCertificates own no node could connect to it: {e} Run c5c3.ovn.central first, whose relays let that CA in; they need TLS and "
+                        "a role for chassis (ovn_southbound_rbac). If certificates come from elsewhere, give ovn_pki_chassis_ca_certificate the CA that "
+                        "relays let in. Nothing was changed."
+                    ) from e
+                else:
+                    self._let_in = True
+        if self._let_in:
+            return ""
+        return (
+            f"No server of the Southbound database could be asked whether it lets in certificates of the CA that signs for nodes ({signer.name}): "
+            f"{' '.join(causes[:MOST_LISTED])}"
+        )
 
     def sign(self, plan: HypervisorPlan, *, current: bool = True) -> None:
         """Sign or deny each request that waits, in check mode only say so. `current`: the nodes were read just now. Nothing is done without a key."""
+        self._deal_with(asking_nodes(plan), current=current)
+
+    def renew(self, observed: ObservedHypervisors) -> int:
+        """Sign for nodes whose names are confirmed, and return for how many, although there is no plan: what one node says must not end all certificates.
+
+        With another CA than pods were told, that is not known to be safe.
+        """
+        workload, confirmed = observed.daemon_set(CONTROLLER), confirmed_names(observed.settings)
+        issuer = environment_of(workload or {}).get(ISSUER_VARIABLE)
+        if self.desired.signer is None or not confirmed or issuer != self.desired.issuer:
+            return 0
+        recorded = recorded_nodes(observed.settings)
+        nodes = {
+            node.name: AskingNode(node.uid, confirmed[node.name])
+            for node in observed.nodes
+            if node.name in confirmed and confirmed[node.name] == recorded.get(node.name)
+        }
+        before = len(self.progress.steps)
+        self._deal_with(nodes, current=False)
+        return len(self.progress.steps) - before
+
+    def _deal_with(self, nodes: t.Mapping[str, AskingNode], *, current: bool) -> None:
         requests = {one["metadata"]["name"]: one for one in list_requests(self.cluster)}
         decisions = judge_requests(
-            requests.values(),
-            account=account_of(self.desired.namespace),
-            nodes=asking_nodes(plan),
-            current=current,
+            requests.values(), account=account_of(self.desired.namespace), nodes=nodes, current=current
         )
-        authority, waiting, failures = self.desired.signer, [], {}
-        for one in decisions:
-            if one.verdict == "wait" or authority is None:
-                waiting.append(one)
-                continue
+        authority, failures = self.desired.signer, dict[str, OvnError]()
+        self._waiting = [one for one in decisions if one.verdict == "wait" or authority is None]
+        for one in without_floods(decisions):
+            if authority is None:
+                break
             try:
                 if not self.check_mode:
                     carry_out(self.cluster, requests[one.name], one, authority)
@@ -111,17 +147,25 @@ class NodeSigning:
             else:
                 self._denied[one.name] = one
                 self.progress.steps.append(f"deny CertificateSigningRequest {one.name}")
-        self._waiting, self._failures = waiting, failures
+        self._failures = failures
 
     @contextlib.contextmanager
-    def running(self, plan: HypervisorPlan) -> t.Iterator[None]:
-        """Sign in a thread of its own as pods ask, while the run waits for them: the next node is updated when the last one is ready."""
+    def running(self, plan: HypervisorPlan, plan_anew: t.Callable[[], HypervisorPlan]) -> t.Iterator[None]:
+        """Sign in a thread of its own as pods ask, while the run waits for them: the next node is updated when the last one is ready.
+
+        Nodes may join meanwhile, or be installed again: when such a one asks, it is looked up.
+        """
         stopped = threading.Event()
 
         def loop() -> None:
+            latest, looked_up = plan, frozenset[str]()
             while not stopped.is_set():
                 try:
-                    self.sign(plan, current=False)
+                    unknown = frozenset(one.name for one in self._waiting if one.is_of_unknown_node)
+                    if unknown - looked_up:
+                        looked_up = unknown
+                        latest = plan_anew()
+                    self.sign(latest, current=False)
                     self._error = None
                 except Exception as e:  # also for a bug: the thread must go on
                     self._error = as_ovn_error(e)

@@ -21,7 +21,7 @@ from .._kubernetes.client import Cluster
 from .._kubernetes.version import tokens_name_nodes
 from .._manifests.hypervisor_pods import SETTINGS
 from .._manifests.hypervisors import CONTROLLER
-from .._manifests.node_certificates import AUTHORITIES, FOLDER_VARIABLE, role_name
+from .._manifests.node_certificates import AUTHORITIES, FOLDER_VARIABLE, environment_of, role_name
 from .._manifests.status_rights import STATUS_RIGHTS, status_rights_name
 from .nodes import Node, parse_node
 from .pods import COMPONENT, COMPONENTS
@@ -155,10 +155,8 @@ def _component(one: Object) -> str | None:
 
 def _had_node_certificates(index: t.Mapping[Key, Object], namespace: str) -> bool:
     """Return whether pods or the CAs of nodes that have certificates of their own are there."""
-    workload = index.get(("apps/v1", "DaemonSet", namespace, CONTROLLER)) or {"spec": {"template": {"spec": {}}}}
-    containers = workload["spec"]["template"]["spec"].get("containers") or ()
-    variables = {one["name"] for container in containers for one in container.get("env") or ()}
-    return FOLDER_VARIABLE in variables or ("v1", "ConfigMap", namespace, AUTHORITIES) in index
+    workload = index.get(("apps/v1", "DaemonSet", namespace, CONTROLLER))
+    return FOLDER_VARIABLE in environment_of(workload or {}) or ("v1", "ConfigMap", namespace, AUTHORITIES) in index
 
 
 def _read_certificate_rights(cluster: Cluster, name: str, namespace: str) -> dict[Key, Object]:

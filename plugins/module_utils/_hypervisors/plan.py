@@ -41,6 +41,13 @@ class HypervisorPlan(t.NamedTuple):
     certified: ConfirmedNames | None = None
 
     @property
+    def uncertified(self) -> frozenset[str]:
+        """Return the nodes whose pods wait for a certificate that nobody signs before their names are confirmed."""
+        if self.certified is None or self.registry is None:
+            return frozenset()
+        return frozenset(self.certified.problems)
+
+    @property
     def system_ids(self) -> set[str]:
         """Return the chassis that remain."""
         return {one.system_id for one in self.chassis}
@@ -65,11 +72,11 @@ def plan_hypervisors(desired: DesiredHypervisors, observed: ObservedHypervisors,
     default = default_settings(desired.spec, desired.southbound)
     declared = {node: declared_settings(resource) for node, resource in observed.chassis.items() if node in names}
     chassis = plan_chassis(nodes, desired.spec, default, declared)
-    _refuse(renames(chassis, recorded), changed)
-    _refuse(_switch_problems(desired, observed), changed)
+    refuse(renames(chassis, recorded), changed)
+    refuse(_switch_problems(desired, observed), changed)
     if desired.spec.has_node_certificates:
-        _refuse(common_name_problems(chassis), changed)
-    _refuse(nodes_of_others(observed.chassis, sorted(names), desired.name, desired.namespace), changed)
+        refuse(common_name_problems(chassis), changed)
+    refuse(nodes_of_others(observed.chassis, sorted(names), desired.name, desired.namespace), changed)
     return HypervisorPlan(observed, default, chassis, known, nodes_to_remove(observed, recorded, names))
 
 
@@ -87,7 +94,7 @@ def with_registry(plan: HypervisorPlan, registry: Registry | None, *, changed: b
     """Return the plan with what the Southbound database knows: chassis of ours without a record are removed, too. `InvalidInput` if another one clashes."""
     ours = OwnershipEvidence(plan.observed.owner, plan.observed.addresses())
     removed = set(plan.to_remove.values())
-    _refuse(clashes(plan.chassis, registry, ours, plan.known, removed), changed)
+    refuse(clashes(plan.chassis, registry, ours, plan.known, removed), changed)
     orphaned = orphaned_chassis(registry, ours, plan.system_ids | removed)
     return plan._replace(registry=registry, to_remove={**orphaned, **plan.to_remove})
 
@@ -119,7 +126,8 @@ def nodes_to_remove(
     return {node: name for node, name in {**ours, **recorded}.items() if node not in remaining}
 
 
-def _refuse(problems: list[str], changed: bool) -> None:
+def refuse(problems: list[str], changed: bool) -> None:
+    """Raise `InvalidInput` with these problems, if there are any. `changed`: the run has changed something."""
     if problems:
         more = f" (and {len(problems) - MOST_LISTED} more problems)" if len(problems) > MOST_LISTED else ""
         nothing = "" if changed else " Nothing was changed."

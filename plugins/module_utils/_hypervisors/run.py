@@ -13,7 +13,8 @@ import typing as t
 
 from .._api.names import Object
 from .._deadline import Deadline
-from .._errors import TimedOut, Unreachable
+from .._errors import InvalidInput, OvnError, TimedOut, Unreachable
+from .._kubernetes.access_review import denied_accesses
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
 from .._kubernetes.version import check_tokens, check_version
@@ -22,12 +23,13 @@ from .lease import run_lease
 from .node_signing import NodeSigning
 from .objects import HypervisorObjects
 from .observed_state import ObservedHypervisors, read_state
-from .plan import MOST_LISTED, HypervisorPlan, plan_hypervisors, with_confirmed_names, with_registry
+from .plan import MOST_LISTED, HypervisorPlan, plan_hypervisors, refuse, with_confirmed_names, with_registry
 from .pods import components_of
 from .removal import ChassisRemoval
 from .settings import Chassis
 from .southbound import Registry, read_registry
 from .status import read_pod_problems, write_statuses
+from .switch_to_own import SIGNING_ACCESSES, is_switch, switch_problems
 from .wait import await_pods, await_registered
 
 
@@ -56,7 +58,10 @@ class Hypervisors:
         if self.desired.has_node_certificates:
             check_tokens(self.cluster)
             self.signing.check_authority()
-        plan = self._plan(self._observed)
+        try:
+            plan = self._plan(self._observed)
+        except InvalidInput as e:
+            raise self._after_renewals(e) from e
         try:
             plan = self._acquire_lease(plan, "bring the hypervisors to the declared state") or plan
             left = self._apply(plan)
@@ -88,9 +93,38 @@ class Hypervisors:
         plan = with_registry(plan, self._read_registry(observed.owner), changed=self.changed)
         if not self.desired.has_node_certificates:
             return plan
-        if plan.registry is not None:
-            self.signing.check_relays()
-        return with_confirmed_names(plan, self.desired.other_chassis)
+        unchecked = self.signing.check_relays() if plan.registry is not None else ""
+        plan = with_confirmed_names(plan, self.desired.other_chassis)
+        if is_switch(self.desired, observed):
+            denied = denied_accesses(self.cluster, SIGNING_ACCESSES, self.desired.namespace)
+            refuse(switch_problems(self.desired, plan, unchecked, denied), self.changed)
+        elif unchecked:
+            self.progress.warn(unchecked)
+        return plan
+
+    def _read_and_plan(self) -> HypervisorPlan:
+        certificates = self.desired.has_node_certificates
+        return self._plan(
+            read_state(self.cluster, self.desired.name, self.desired.namespace, node_certificates=certificates)
+        )
+
+    def _after_renewals(self, error: InvalidInput) -> InvalidInput:
+        """Return the error that ends the run before it has a plan, after the certificates of nodes that are as they were before."""
+        if not self.desired.has_node_certificates:
+            return error
+        try:
+            renewed = self.signing.renew(self._observed)
+        except OvnError as e:
+            return InvalidInput(f"{error} Certificates that wait were not renewed either: {e}", **error.details)
+        finally:
+            self.signing.report()
+        if not renewed:
+            return error
+        text, would = str(error).removesuffix(" Nothing was changed."), "would be" if self.check_mode else "were"
+        return InvalidInput(
+            f"{text} Nothing was changed, but {renewed} requests for certificates {would} dealt with, of nodes that are as they were.",
+            **error.details,
+        )
 
     def _acquire_lease(self, plan: HypervisorPlan, step: str) -> HypervisorPlan | None:
         """Acquire the Lease before the first change. If it is new, everything is planned again, as another run may have ended: return that plan."""
@@ -100,14 +134,7 @@ class Hypervisors:
             self.objects.apply_foundations(plan.observed)  # the Lease is in the namespace
         if not self.lease.acquire_or_renew(step):
             return None
-        return self._plan(
-            read_state(
-                self.cluster,
-                self.desired.name,
-                self.desired.namespace,
-                node_certificates=self.desired.has_node_certificates,
-            )
-        )
+        return self._read_and_plan()
 
     def _apply(self, plan: HypervisorPlan) -> t.Mapping[str, str]:
         """Apply the objects and return the removed nodes that have to stay recorded, with their system ids."""
@@ -160,7 +187,7 @@ class Hypervisors:
         """Return the plan with what the Southbound database knows when all hypervisors work."""
         try:
             with self._signing(plan):
-                await_pods(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis)
+                await_pods(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis, self._waiting(plan))
         except TimedOut:
             self._write_statuses(
                 plan, awaited=False
@@ -168,8 +195,13 @@ class Hypervisors:
             raise
         if plan.registry is None or not any(one.node.ready for one in plan.chassis):
             return plan
-        registry = await_registered(self.cluster, self.desired, plan.chassis, owner=plan.observed.owner)
+        waited = [one for one in plan.chassis if one.node.name not in self._waiting(plan)]
+        registry = await_registered(self.cluster, self.desired, waited, owner=plan.observed.owner)
         return plan._replace(registry=registry)
+
+    def _waiting(self, plan: HypervisorPlan) -> frozenset[str]:
+        """Return the nodes for which nobody can wait: somebody has to confirm their names first. The other nodes go on."""
+        return plan.uncertified if self.desired.signer is not None else frozenset()
 
     @contextlib.contextmanager
     def _signing(self, plan: HypervisorPlan) -> t.Iterator[None]:
@@ -178,7 +210,7 @@ class Hypervisors:
             yield
             return
         try:
-            with self.signing.running(plan):
+            with self.signing.running(plan, self._read_and_plan):
                 yield
         except TimedOut as e:
             raise TimedOut(" ".join([str(e), *self.signing.problems()]), **e.details) from e

@@ -33,14 +33,18 @@ def our_pods(name: str) -> str:
 
 
 def await_pods(
-    cluster: Cluster, desired: DesiredHypervisors, known: t.Mapping[str, Object], chassis: t.Sequence[Chassis]
+    cluster: Cluster,
+    desired: DesiredHypervisors,
+    known: t.Mapping[str, Object],
+    chassis: t.Sequence[Chassis],
+    uncertified: t.Container[str] = (),
 ) -> None:
-    """Return when every pod is up to date and ready; `TimedOut` says why not. Nodes that are down do not count. `known`: DaemonSets as read last.
+    """Return when every pod is up to date and ready; `TimedOut` says why not. Nodes that are down or `uncertified` do not count.
 
-    A rollout may take hours, one node after the other, so the time counts from the last progress.
+    `known` are the DaemonSets as read last. A rollout may take hours, one node after the other, so the time counts from the last progress.
     """
     components = components_of(desired.spec.ovs.mode).values()
-    nodes, down = len(chassis), sum(not one.node.ready for one in chassis)
+    nodes, down = len(chassis), sum(not one.node.ready or one.node.name in uncertified for one in chassis)
     deadline = ProgressDeadline(desired.wait_timeout)
 
     def good(state: t.Mapping[str, Object]) -> bool:

@@ -59,6 +59,12 @@ def certificate_volume() -> tuple[Object, Object]:
     )
 
 
+def environment_of(workload: Object) -> dict[str, str]:
+    """Return the variables of all containers of a DaemonSet that have a value in it."""
+    containers = workload.get("spec", {}).get("template", {}).get("spec", {}).get("containers") or ()
+    return {one["name"]: one.get("value", "") for container in containers for one in container.get("env") or ()}
+
+
 def role_name(namespace: str) -> str:
     """Return the name of ClusterRole and ClusterRoleBinding: requests for certificates have no namespace."""
     return f"c5c3-ovn-certificates-{namespace}"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import collections
 import dataclasses
 import typing as t
 
@@ -23,6 +24,7 @@ NODE_UID_EXTRA = "authentication.kubernetes.io/node-uid"
 
 Verdict = t.Literal["sign", "deny", "wait", "ignore"]
 Object = t.Mapping[str, t.Any]
+_MOST_DENIED = 10  # requests of one node in one look
 _MOST = 500  # characters of a cause: the one who asks may have written most of it
 
 
@@ -38,7 +40,8 @@ class AskingNode(t.NamedTuple):
 class RequestDecision:
     """What is done about the request `name`. `chassis` is the common name of the certificate; a reason tells cause and next step.
 
-    `wait` leaves it as it is for a later run. `approved`: it cannot be denied any more.
+    `wait` leaves it as it is for a later run. `approved`: it cannot be denied any more. `is_of_unknown_node`: there was no such Node, or another one of that
+    name, when the nodes were read.
     """
 
     name: str
@@ -47,6 +50,7 @@ class RequestDecision:
     chassis: str = ""
     reason: str = ""
     approved: bool = False
+    is_of_unknown_node: bool = False
 
 
 def judge_requests(
@@ -63,6 +67,20 @@ def judge_requests(
     decisions = [_judge(one, account, nodes, current=current) for one in in_order]
     newest = {one.node: one.name for one in decisions if one.verdict == "sign"}
     return [_unless_older(one, newest) for one in decisions if one.verdict != "ignore"]
+
+
+def without_floods(decisions: t.Sequence[RequestDecision]) -> list[RequestDecision]:
+    """Return what one look carries out: first who gets a certificate, then denials, a few for each node.
+
+    A node that was taken over makes requests as fast as the API server takes them. Those that stay open go after a day (Kubernetes collects them).
+    """
+    counts = collections.Counter[str]()
+    denied = []
+    for one in decisions:
+        if one.verdict == "deny" and counts[one.node] < _MOST_DENIED:
+            counts[one.node] += 1
+            denied.append(one)
+    return [*(one for one in decisions if one.verdict == "sign"), *denied]
 
 
 def _unless_older(decision: RequestDecision, newest: t.Mapping[str, str]) -> RequestDecision:
@@ -99,13 +117,13 @@ def _judge(request: Object, account: str, nodes: t.Mapping[str, AskingNode], *, 
     node = nodes.get(found.node)
     if node is None:
         return _with_reason(
-            dataclasses.replace(found, verdict="wait"),
-            f"its node {found.node} was no hypervisor when the run began",
+            dataclasses.replace(found, verdict="wait", is_of_unknown_node=True),
+            f"its node {found.node} was no hypervisor when the run looked",
             "If it has the labels of controller.nodeSelector, run c5c3.ovn.hypervisors again",
         )
     if list(extra.get(NODE_UID_EXTRA) or ()) != [node.uid]:
         return _with_reason(
-            found if current else dataclasses.replace(found, verdict="wait"),
+            found if current else dataclasses.replace(found, verdict="wait", is_of_unknown_node=True),
             f"its token is of a former Node {found.node}, which was deleted",
             f"The agent on node {found.node} asks again by itself",
         )

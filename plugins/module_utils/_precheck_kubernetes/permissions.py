@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import typing as t
 
+from .._kubernetes.access_review import Access
 from .findings import Finding
-from .rights import Question, Right, questions_of
+from .rights import Right, questions_of
 
 
 def judge_permissions(
-    rights: t.Iterable[Right], denied: t.Container[Question], namespace: str, user: str
+    rights: t.Iterable[Right], denied: t.Container[Access], namespace: str, user: str
 ) -> list[Finding]:
     """Return a finding for each resource with a needed verb that was denied."""
     missing: dict[tuple[str, str, bool], dict[str, list[str]]] = {}
@@ -53,7 +54,7 @@ def title(group: str, resource: str) -> str:
     return f"{name}.{group}{slash}{subresource}" if group else resource
 
 
-def lost_rights(rights: t.Iterable[Right], denied: t.Container[Question], namespace: str) -> list[dict[str, t.Any]]:
+def lost_rights(rights: t.Iterable[Right], denied: t.Container[Access], namespace: str) -> list[dict[str, t.Any]]:
     """Return the optional rights that were denied, each with what a run goes on without."""
     found = []
     for right in rights:

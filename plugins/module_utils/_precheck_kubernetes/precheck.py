@@ -12,6 +12,7 @@ import typing as t
 from .._api.names import Object
 from .._api.spec import ClusterSpec, parse_spec
 from .._errors import BadAnswer, CertificateProblem, InvalidInput, OvnError, Refused, TimedOut, Unreachable
+from .._kubernetes.access_review import denied_accesses, user_name
 from .._kubernetes.command import COMMAND_SECONDS
 from .._kubernetes.compare import is_applied
 from .._kubernetes.version import read_version
@@ -24,7 +25,6 @@ from .observed import ObservedKubernetes, Reader, used_definitions
 from .permissions import judge_permissions, lost_rights
 from .placement import judge_node_addresses, judge_placement
 from .quota import judge_quotas
-from .reviews import denied_questions, user_name
 from .rights import Need, needed_rights, node_certificate_rights, questions_of, status_agent_rights
 from .storage import judge_storage
 
@@ -106,7 +106,7 @@ class Precheck:
             rights += status_agent_rights(self.namespace)
         questions = [one for right in rights for one in questions_of(right, self.namespace)]
         try:
-            denied = set(denied_questions(self.cluster, questions, self.namespace))
+            denied = set(denied_accesses(self.cluster, questions, self.namespace))
         except Refused as e:
             if e.details.get("http_status") != 403:
                 raise

@@ -13,6 +13,7 @@ import typing as t
 
 from .._api.crds import custom_resource_definitions
 from .._api.names import GROUP, Object
+from .._kubernetes.access_review import Access
 from .._manifests.node_certificates import AUTHORITIES, role_name
 from .._manifests.status_rights import status_rights_name
 from .._tls_options import CHASSIS_SIGNER
@@ -43,16 +44,6 @@ class Right(t.NamedTuple):
     names: tuple[str, ...] = ()
     cluster_wide: bool = False
     without: str = ""
-
-
-class Question(t.NamedTuple):
-    """One access that is asked about. An empty namespace means the whole cluster, an empty name all objects."""
-
-    group: str
-    resource: str
-    verb: str
-    name: str
-    namespace: str
 
 
 # A server-side apply is a PATCH and needs `create` for an object that does not exist.
@@ -205,38 +196,18 @@ LIMITED_RIGHTS: dict[tuple[Purpose, Kind], tuple[Right, ...]] = {
 PREPARATION: tuple[Need, ...] = ("namespace", "definitions")
 
 
-def questions_of(right: Right, namespace: str) -> list[Question]:
+def questions_of(right: Right, namespace: str) -> list[Access]:
     """Return the accesses that make up a right."""
     names = right.names
     if right.resource == "namespaces" and not right.cluster_wide:
         names = (namespace,)  # the API server treats a namespace as an object in itself
     place = "" if right.cluster_wide else namespace
-    return [Question(right.group, right.resource, verb, name, place) for verb in right.verbs for name in names or ("",)]
+    return [Access(right.group, right.resource, verb, name, place) for verb in right.verbs for name in names or ("",)]
 
 
 def needed_rights(kind: Kind, needs: t.Container[str]) -> list[Right]:
     """Return the rights of a kind with one of these needs."""
     return [right for right in RIGHTS[kind] if right.need in needs]
-
-
-def allows(rules: t.Iterable[t.Mapping[str, t.Any]], question: Question) -> bool:
-    """Return whether one of the rules, as in a Role, allows the access."""
-    return any(
-        _matches(rule.get("verbs"), question.verb)
-        and _matches(rule.get("apiGroups"), question.group)
-        and _matches_resource(rule.get("resources"), question.resource)
-        and (not rule.get("resourceNames") or question.name in rule["resourceNames"])
-        for rule in rules
-    )
-
-
-def _matches(values: t.Collection[str] | None, value: str) -> bool:
-    return value in (values or ()) or "*" in (values or ())
-
-
-def _matches_resource(values: t.Collection[str] | None, resource: str) -> bool:
-    _name, slash, subresource = resource.partition("/")
-    return _matches(values, resource) or bool(slash and f"*/{subresource}" in (values or ()))
 
 
 def roles(kind: Kind, name: str, namespace: str) -> list[Object]:

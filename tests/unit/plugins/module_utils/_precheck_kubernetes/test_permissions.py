@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.access_review import Access
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.permissions import (
     judge_permissions,
     lost_rights,
     title,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import Question, Right, questions_of
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import Right, questions_of
 
 PODS = Right("", "pods", ("get", "list", "delete"))
 DEFINITIONS = Right(
@@ -14,7 +15,7 @@ DEFINITIONS = Right(
 EVENTS = Right("", "events", ("list",), "optional", without="no events in messages")
 
 
-def every(*rights: Right) -> set[Question]:
+def every(*rights: Right) -> set[Access]:
     return {one for right in rights for one in questions_of(right, "net")}
 
 
@@ -24,7 +25,7 @@ def test_nothing_denied_is_nothing_found() -> None:
 
 
 def test_a_resource_is_one_finding_with_each_verb() -> None:
-    denied = {Question("", "pods", verb, "", "net") for verb in ("get", "delete")}
+    denied = {Access("", "pods", verb, "", "net") for verb in ("get", "delete")}
     (found,) = judge_permissions([PODS, EVENTS], denied, "net", "operator")
     assert found.code == "permission_missing"
     assert found.object == "pods in namespace net"
@@ -39,7 +40,7 @@ def test_verbs_of_two_needs_are_one_finding() -> None:
 
 
 def test_names_and_the_whole_cluster_are_told() -> None:
-    denied = {Question("apiextensions.k8s.io", "customresourcedefinitions", "patch", "b", "")}
+    denied = {Access("apiextensions.k8s.io", "customresourcedefinitions", "patch", "b", "")}
     (found,) = judge_permissions([DEFINITIONS], denied, "net", "operator")
     assert found.object == "customresourcedefinitions.apiextensions.k8s.io named b in the whole cluster"
     assert "ClusterRole (by a ClusterRoleBinding) with patch on" in found.next_step

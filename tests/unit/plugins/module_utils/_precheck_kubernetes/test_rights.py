@@ -12,6 +12,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_sp
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.absent import _ORDER
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import KINDS
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.access_review import Access, allows
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import _NEVER_PRUNED
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.kinds import KNOWN_KINDS
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.status_rights import status_rights
@@ -23,9 +24,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.find
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import (
     LIMITED_RIGHTS,
     RIGHTS,
-    Question,
     Right,
-    allows,
     limited_roles,
     needed_rights,
     node_certificate_rights,
@@ -99,74 +98,31 @@ def test_an_optional_right_says_what_is_lost_without_it(kind: Kind) -> None:
     [
         pytest.param(
             Right("apps", "deployments", ("get", "list")),
-            [Question("apps", "deployments", "get", "", "net"), Question("apps", "deployments", "list", "", "net")],
+            [Access("apps", "deployments", "get", "", "net"), Access("apps", "deployments", "list", "", "net")],
             id="in the namespace",
         ),
         pytest.param(
-            Right("", "nodes", ("list",), cluster_wide=True), [Question("", "nodes", "list", "", "")], id="cluster-wide"
+            Right("", "nodes", ("list",), cluster_wide=True), [Access("", "nodes", "list", "", "")], id="cluster-wide"
         ),
         pytest.param(
             Right("", "namespaces", ("get",)),
-            [Question("", "namespaces", "get", "net", "net")],
+            [Access("", "namespaces", "get", "net", "net")],
             id="a namespace is an object in itself",
         ),
         pytest.param(
             Right("", "namespaces", ("create",), "namespace", cluster_wide=True),
-            [Question("", "namespaces", "create", "", "")],
+            [Access("", "namespaces", "create", "", "")],
             id="a namespace that does not exist",
         ),
         pytest.param(
             Right("x", "things", ("get",), names=("a", "b"), cluster_wide=True),
-            [Question("x", "things", "get", "a", ""), Question("x", "things", "get", "b", "")],
+            [Access("x", "things", "get", "a", ""), Access("x", "things", "get", "b", "")],
             id="each name",
         ),
     ],
 )
-def test_questions_of(right: Right, questions: list[Question]) -> None:
+def test_questions_of(right: Right, questions: list[Access]) -> None:
     assert questions_of(right, "net") == questions
-
-
-def rule(resource: str, verb: str, group: str = "", **more: t.Any) -> dict[str, t.Any]:
-    return {"apiGroups": [group], "resources": [resource], "verbs": [verb], **more}
-
-
-@pytest.mark.parametrize(
-    ("rules", "question", "allowed"),
-    [
-        pytest.param([], Question("", "pods", "get", "", "n"), False, id="no rule"),
-        pytest.param([rule("pods", "get")], Question("", "pods", "get", "", "n"), True, id="exactly"),
-        pytest.param([rule("pods", "list")], Question("", "pods", "get", "", "n"), False, id="another verb"),
-        pytest.param([rule("pods", "get", "apps")], Question("", "pods", "get", "", "n"), False, id="another group"),
-        pytest.param([rule("*", "*", "*")], Question("apps", "deployments", "patch", "", "n"), True, id="everything"),
-        pytest.param(
-            [rule("pods", "get")], Question("", "pods/exec", "get", "", "n"), False, id="a subresource is apart"
-        ),
-        pytest.param([rule("*", "get")], Question("", "pods/exec", "get", "", "n"), True, id="all with subresources"),
-        pytest.param(
-            [rule("*/exec", "get")], Question("", "pods/exec", "get", "", "n"), True, id="a subresource of all"
-        ),
-        pytest.param(
-            [rule("pods", "get", resourceNames=["a"])],
-            Question("", "pods", "get", "", "n"),
-            False,
-            id="one name is not all",
-        ),
-        pytest.param(
-            [rule("pods", "get", resourceNames=["a"])],
-            Question("", "pods", "get", "a", "n"),
-            True,
-            id="the name itself",
-        ),
-        pytest.param(
-            [rule("pods", "list"), rule("secrets", "get")],
-            Question("", "pods", "get", "", "n"),
-            False,
-            id="rules do not mix",
-        ),
-    ],
-)
-def test_allows(rules: list[dict[str, t.Any]], question: Question, allowed: bool) -> None:
-    assert allows(rules, question) is allowed
 
 
 @pytest.mark.parametrize("kind", ["cluster", "hypervisors"])

@@ -12,23 +12,54 @@ import concurrent.futures
 import typing as t
 
 from .._errors import Refused
-from .rights import Question, allows
 
 if t.TYPE_CHECKING:
-    from .._kubernetes.client import Cluster
+    from .client import Cluster
 
 _PATH = "/apis/authorization.k8s.io/v1"
 _AT_ONCE = 4
-_EVERYTHING = Question("*", "*", "*", "", "")
 
 
-def denied_questions(cluster: Cluster, questions: t.Iterable[Question], namespace: str) -> list[Question]:
+class Access(t.NamedTuple):
+    """One access that is asked about. An empty namespace means the whole cluster, an empty name all objects."""
+
+    group: str
+    resource: str
+    verb: str
+    name: str
+    namespace: str
+
+
+_EVERYTHING = Access("*", "*", "*", "", "")
+
+
+def allows(rules: t.Iterable[t.Mapping[str, t.Any]], question: Access) -> bool:
+    """Return whether one of the rules, as in a Role, allows the access."""
+    return any(
+        _matches(rule.get("verbs"), question.verb)
+        and _matches(rule.get("apiGroups"), question.group)
+        and _matches_resource(rule.get("resources"), question.resource)
+        and (not rule.get("resourceNames") or question.name in rule["resourceNames"])
+        for rule in rules
+    )
+
+
+def _matches(values: t.Collection[str] | None, value: str) -> bool:
+    return value in (values or ()) or "*" in (values or ())
+
+
+def _matches_resource(values: t.Collection[str] | None, resource: str) -> bool:
+    _name, slash, subresource = resource.partition("/")
+    return _matches(values, resource) or bool(slash and f"*/{subresource}" in (values or ()))
+
+
+def denied_accesses(cluster: Cluster, questions: t.Iterable[Access], namespace: str) -> list[Access]:
     """Return the accesses that this user does not have, in the order of the questions."""
     asked = list(dict.fromkeys(questions))
     if _is_allowed(cluster, _EVERYTHING):
         return []
     rules, complete = _rules(cluster, namespace)
-    answers: dict[Question, bool] = {}
+    answers: dict[Access, bool] = {}
     for one in asked:
         allowed = bool(one.namespace) and allows(rules, one)
         if one.namespace and (allowed or complete):
@@ -40,7 +71,7 @@ def denied_questions(cluster: Cluster, questions: t.Iterable[Question], namespac
     return [one for one in asked if not answers[one]]
 
 
-def _is_allowed(cluster: Cluster, question: Question) -> bool:
+def _is_allowed(cluster: Cluster, question: Access) -> bool:
     """Return the answer to a SelfSubjectAccessReview."""
     resource, _slash, subresource = question.resource.partition("/")
     attributes = {

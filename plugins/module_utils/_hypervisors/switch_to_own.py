@@ -1,0 +1,78 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The switch from one certificate for all nodes to one for each: what has to be right before the first pod is replaced, which ends ovn-controller of its node
+until its certificate is there. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._kubernetes.access_review import Access
+from .._manifests.hypervisors import CONTROLLER
+from .._manifests.node_certificates import AUTHORITIES, FOLDER_VARIABLE, environment_of
+from .._tls_options import CHASSIS_SIGNER
+from .authorities import needs_authorities
+from .desired import DesiredHypervisors
+
+if t.TYPE_CHECKING:
+    from .observed_state import ObservedHypervisors
+    from .plan import HypervisorPlan
+
+_REQUESTS, _GROUP = "certificatesigningrequests", "certificates.k8s.io"
+# Who signs needs them; the first three are of all requests.
+SIGNING_ACCESSES = (
+    Access(_GROUP, _REQUESTS, "list", "", ""),
+    Access(_GROUP, f"{_REQUESTS}/approval", "patch", "", ""),
+    Access(_GROUP, f"{_REQUESTS}/status", "patch", "", ""),
+    Access(_GROUP, "signers", "approve", CHASSIS_SIGNER, ""),
+    Access(_GROUP, "signers", "sign", CHASSIS_SIGNER, ""),
+)
+
+
+def is_switch(desired: DesiredHypervisors, observed: ObservedHypervisors) -> bool:
+    """Return whether there are pods that share a certificate, and nodes are to get their own."""
+    workload = observed.daemon_set(CONTROLLER)
+    return desired.has_node_certificates and workload is not None and FOLDER_VARIABLE not in environment_of(workload)
+
+
+def switch_problems(
+    desired: DesiredHypervisors, plan: HypervisorPlan, unchecked: str, denied: t.Sequence[Access]
+) -> list[str]:
+    """Return why the switch must not begin. `unchecked`: why no relay was asked for the CA, empty if one was; `denied`: what this user may not do.
+
+    If another program signs, it decides who gets a certificate, and this run knows nothing against it.
+    """
+    problems = []
+    if desired.signer is not None:
+        if plan.registry is None:
+            problems.append(
+                "The Southbound database was not asked, so it is not known whether other chassis have the names of the nodes, and whether relays let in the CA "
+                "that signs. Give this control node access to it (private_key, certificate and ca_certificate, or tls_secret), then run again."
+            )
+        else:
+            problems += [unchecked] if unchecked else []
+            problems += sorted((plan.certified.problems if plan.certified else {}).values())
+        if denied:
+            accesses = ", ".join(f"{one.verb} {one.resource}" for one in denied)
+            problems.append(
+                f"This user may not sign for nodes: what is missing in {_GROUP} is {accesses}. Give it the rights of docs/kubernetes-rights.md."
+            )
+    if needs_authorities(desired) and not desired.authorities and not _has_authorities(plan):
+        problems.append(
+            f"Nodes would trust no CA, as Secret {desired.namespace}/{desired.tls_secret} gives none. Run c5c3.ovn.hypervisors or c5c3.ovn.site, whose role "
+            "ovn_pki writes it, with a user who may read it."
+        )
+    if problems:
+        problems[0] = (
+            "Nodes share a certificate and cannot get their own (tls.nodeCertificates own) yet: the first of them would be without ovn-controller. "
+            f"{problems[0]}"
+        )
+    return problems
+
+
+def _has_authorities(plan: HypervisorPlan) -> bool:
+    return ("v1", "ConfigMap", plan.observed.namespace, AUTHORITIES) in plan.observed.index
