@@ -149,7 +149,7 @@ def test_who_else_gets_none(site: Site, case: str) -> None:
     assert "certificate" not in request.get("status", {})
     denied = [one["type"] for one in request.get("status", {}).get("conditions", ())]
     assert denied == (["Denied"] if case == "a token of no pod" else [])
-    waits = [one for one in warnings(ran) if "its node c was no hypervisor when the run began" in one]
+    waits = [one for one in warnings(ran) if "its node c was no hypervisor when this run read the nodes" in one]
     assert len(waits) == (case == "a node that is no hypervisor")
 
 
@@ -178,13 +178,17 @@ def test_what_the_token_of_an_agent_can_do(site: Site) -> None:
 
 def test_a_user_with_exactly_these_rights(site: Site, tmp_path: pathlib.Path) -> None:
     """Those of the page: sign for this one signer, and manage the one role of the agents."""
-    site.run(signs=False)  # the definitions, by an administrator
-    for kind in ("clusterroles", "clusterrolebindings"):
-        place = f"/apis/rbac.authorization.k8s.io/v1/{kind}/c5c3-ovn-certificates-{site.namespace}"
-        site.server.request("DELETE", place)
+    site.run(certificates="shared")  # the definitions, by an administrator
+    site.give_name("b", "b.example.com")
     operator = Operator(site.server, f"operator-{site.namespace}", tmp_path)
     certificates = node_certificate_role(f"{operator.name}-certificates", site.namespace)
-    operator.grant(*roles("hypervisors", operator.name, site.namespace), certificates)
+    operator.grant(*roles("hypervisors", operator.name, site.namespace))
+    operator.await_denied(
+        [right for right in RIGHTS["hypervisors"] if right.need not in PREPARATION], site.namespace, set()
+    )
+    refused = site.run(kubeconfig=operator.kubeconfig, may_fail=True)
+    assert "This user may not sign for nodes: what is missing in certificates.k8s.io is list" in refused["msg"]
+    operator.grant(certificates)
     operator.await_denied(
         [*RIGHTS["hypervisors"], *node_certificate_rights(site.namespace)],
         site.namespace,

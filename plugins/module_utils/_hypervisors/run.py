@@ -122,7 +122,7 @@ class Hypervisors:
             return error
         text, would = str(error).removesuffix(" Nothing was changed."), "would be" if self.check_mode else "were"
         return InvalidInput(
-            f"{text} Nothing was changed, but {renewed} requests for certificates {would} dealt with, of nodes that are as they were.",
+            f"{text} Nothing was changed; only requests for certificates, of nodes that are as they were, {would} dealt with ({renewed}).",
             **error.details,
         )
 

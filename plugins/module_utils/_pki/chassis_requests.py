@@ -118,7 +118,7 @@ def _judge(request: Object, account: str, nodes: t.Mapping[str, AskingNode], *, 
     if node is None:
         return _with_reason(
             dataclasses.replace(found, verdict="wait", is_of_unknown_node=True),
-            f"its node {found.node} was no hypervisor when the run looked",
+            f"its node {found.node} was no hypervisor when this run read the nodes",
             "If it has the labels of controller.nodeSelector, run c5c3.ovn.hypervisors again",
         )
     if list(extra.get(NODE_UID_EXTRA) or ()) != [node.uid]:

@@ -33,6 +33,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._pki.chassis_requests imp
     RequestDecision,
     judge_requests,
     pem_of,
+    without_floods,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.signing import SigningAuthority, check_end
 
@@ -100,7 +101,10 @@ def condition(kind: str) -> Object:
             request(extra=of_node("node-b")), "deny", "on node node-b, which is chassis node-b", id="from another node"
         ),
         pytest.param(
-            request(extra=of_node("node-c")), "wait", "node node-c was no hypervisor when the run began", id="unknown"
+            request(extra=of_node("node-c")),
+            "wait",
+            "node node-c was no hypervisor when this run read the nodes",
+            id="unknown",
         ),
         pytest.param(request(extra={}), "deny", "ServiceAccountTokenPodNodeInfo", id="a token that names no node"),
         pytest.param(request(extra=of_node("node-a", "node-b")), "deny", "from which node", id="two nodes"),
@@ -208,8 +212,16 @@ def test_only_the_newest_request_of_a_node_is_signed() -> None:
 def test_a_node_that_was_read_long_ago_is_no_reason_to_deny() -> None:
     """A run waits for hours; meanwhile a node was deleted and joined again."""
     given = request(extra=of_node("node-a", uid="later"))
-    assert [one.verdict for one in judge(given, current=False)] == ["wait"]
+    assert [(one.verdict, one.is_of_unknown_node) for one in judge(given, current=False)] == [("wait", True)]
     assert [one.verdict for one in judge(request(pem("node-b")), current=False)] == ["deny"]
+
+
+def test_a_flood_of_one_node_holds_up_nobody() -> None:
+    """Each denial is a request to the API server, and a run carries them out one by one."""
+    flood = [request(pem("other"), name=f"r{number:03}", created="T0") for number in range(500)]
+    found = without_floods(judge(*flood, request(pem("node-b"), name="b", extra=of_node("node-b"))))
+    assert [one.name for one in found[:2]] == ["b", "r000"]
+    assert len(found) == 11
 
 
 class TestSigning:
