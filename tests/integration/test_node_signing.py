@@ -142,7 +142,7 @@ def test_requests_of_a_node_from_before_it_was_installed_again(site: Site) -> No
     agent = site.agent("a")
     await_request(agent, "a")
     ran = site.run()
-    assert ran["steps"] == ["deny CertificateSigningRequest of-the-attacker", "sign the certificate of chassis a"]
+    assert ran["steps"] == ["sign the certificate of chassis a", "deny CertificateSigningRequest of-the-attacker"]
     (warning,) = [one for one in warnings(ran) if "was denied" in one]
     assert "its token is of a former Node a, which was deleted" in warning
 
@@ -153,7 +153,7 @@ def test_a_ca_that_no_server_lets_in_is_refused_before_anything_is_changed(
     other = dict(zip(("certificate", "private_key"), make_pki("other").as_texts()))
     for check in (True, False):
         refused = site.run(signer=other, check=check, may_fail=True)
-        assert "do not let in certificates of the CA that signs for nodes (c5c3 test other)" in refused["msg"]
+        assert "does not let in certificates of the CA that signs for nodes (c5c3 test other)" in refused["msg"]
         assert refused["msg"].endswith("Nothing was changed.")
         assert all(one["action"] == "unchanged" for one in refused["objects"])
 
@@ -163,7 +163,7 @@ def test_each_server_has_to_let_in_the_ca(site: Site, make_pki: t.Callable[[str]
     other = dict(zip(("certificate", "private_key"), make_pki("other").as_texts()))
     (endpoint,) = site.southbound.endpoints
     refused = site.run(southbound=["ssl:127.0.0.1:1", endpoint], signer=other, may_fail=True)
-    assert f"{endpoint} of the Southbound database does not let in certificates" in refused["msg"]
+    assert f"A server of the Southbound database, {endpoint}, does not let in certificates" in refused["msg"]
     assert not site.run(southbound=["ssl:127.0.0.1:1", endpoint]).get("failed")
 
 
