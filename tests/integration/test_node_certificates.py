@@ -359,6 +359,7 @@ def test_somebody_else_has_signed(site: Site, make_pki: t.Callable[[str], Pki]) 
 def test_nodes_share_a_certificate_again(site: Site) -> None:
     """What is left of their own goes: rights, CAs, and by the agents the keys. Then they get their own again."""
     site.run()
+    site.give_name("b", "b.example.com")
     assert site.variables()["OVN_NODE_TLS_DIR"] == "/node-tls"
     predicted = site.run(check=True, certificates="shared")
     ran = site.run(certificates="shared")

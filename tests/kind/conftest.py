@@ -6,7 +6,21 @@ import shutil
 import typing as t
 
 import pytest
-from clusters import CENTRAL, FOLDER, HYPERVISORS, LOGS, SCHEMAS, playbook, wait_whole
+from clusters import (
+    CENTRAL,
+    FOLDER,
+    HYPERVISORS,
+    LOGS,
+    SCHEMAS,
+    Guest,
+    client,
+    hypervisor_nodes,
+    playbook,
+    wait_for,
+    wait_whole,
+)
+
+_SWITCH = "kindtest"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -32,3 +46,19 @@ def healthy_after() -> t.Iterator[None]:
     except AssertionError:
         playbook("site")
         raise
+
+
+@pytest.fixture
+def guests() -> t.Iterator[tuple[Guest, Guest]]:
+    """A guest on each of two nodes; they reach each other through the tunnel."""
+    client("northbound", "--may-exist", "ls-add", _SWITCH)
+    pair = tuple(Guest(node, number) for number, node in enumerate(sorted(hypervisor_nodes())[:2], 1))
+    try:
+        for guest in pair:
+            guest.plug(_SWITCH)
+        wait_for("the guests reach each other", lambda: pair[0].answered(pair[1]), 60)
+        yield pair[0], pair[1]
+    finally:
+        for guest in pair:
+            guest.unplug()
+        client("northbound", "--if-exists", "ls-del", _SWITCH)

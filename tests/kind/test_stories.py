@@ -43,8 +43,6 @@ from clusters import (
     whole,
 )
 
-SWITCH = "kindtest"
-
 
 def test_second_run_changes_nothing() -> None:
     again = playbook("site")
@@ -219,22 +217,6 @@ def test_kill_a_node(how: str) -> None:
         # Kubernetes still calls a pod ready that has restarted with its node a moment ago.
         wait_for(f"member {index} has {name}", lambda i=index: all(name in seen for seen in marks(i)), 60)
     playbook("verify")
-
-
-@pytest.fixture
-def guests() -> t.Iterator[tuple[Guest, Guest]]:
-    """A guest on each of two nodes; they reach each other through the tunnel."""
-    client("northbound", "--may-exist", "ls-add", SWITCH)
-    pair = tuple(Guest(node, number) for number, node in enumerate(sorted(hypervisor_nodes())[:2], 1))
-    try:
-        for guest in pair:
-            guest.plug(SWITCH)
-        wait_for("the guests reach each other", lambda: pair[0].answered(pair[1]), 60)
-        yield pair[0], pair[1]
-    finally:
-        for guest in pair:
-            guest.unplug()
-        client("northbound", "--if-exists", "ls-del", SWITCH)
 
 
 # Seconds without packets that are all right. ovn-controller may go without a gap, the flows stay in the switch. Open vSwitch
