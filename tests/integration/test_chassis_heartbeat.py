@@ -14,7 +14,7 @@ from _hypervisors import API, STATUS_RIGHTS, Hypervisors, actions, hypervisor_cl
 from _installation import Installation
 from _rights import Operator
 from _vswitch import Vswitch, require_vswitch
-from conftest import MakeCluster, RunModule, until
+from conftest import MakeCluster, RunModule, run, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.heartbeat_sender import HeartbeatSender
@@ -159,6 +159,10 @@ def test_a_southbound_database_that_is_away_is_unknown(node: Node) -> None:
     node.until_ready("True", 4 * INTERVAL + 10)
 
 
+def ovn_sbctl(endpoint: str, *arguments: str) -> None:
+    run("ovn-sbctl", f"--db={endpoint}", "--timeout=20", *arguments)
+
+
 class Attacker:
     """Whoever has the token of the agent of one node."""
 
@@ -216,6 +220,25 @@ def test_the_token_of_one_node_writes_no_other(two: Hypervisors, tmp_path: pathl
     ):
         with pytest.raises(Refused, match=" 403: "):
             attempt()
+
+
+def test_times_that_do_not_exist_end_no_run(
+    two: Hypervisors, raft_cluster: MakeCluster, tmp_path: pathlib.Path
+) -> None:
+    """One node writes into its status what the API server lets pass, the other one into its row of the Southbound database."""
+    (endpoint,) = raft_cluster(1, "southbound").endpoints
+    for number, stamp in ((1, 1700000000000), (2, 2**63 - 1)):
+        ovn_sbctl(endpoint, "chassis-add", f"worker-{number}", "geneve", f"192.0.2.2{number}")
+        ovn_sbctl(endpoint, "create", "Chassis_Private", f"name=worker-{number}", f"nb_cfg_timestamp={stamp}")
+    attacker = Attacker(two, two.account_of("worker-1", tmp_path))
+    until(lambda: not attacker.is_refused("worker-1", ""), "the right to write")
+    for wrong in ("2026-03-01T12:00:00+99:99", "0000-03-01T12:00:00Z"):
+        attacker.api.patch(f"{API}/worker-1/status", {"status": {"lastHeartbeat": wrong}})
+        two(southbound=[endpoint])
+        found = {name: one["status"] for name, one in two.chassis().items()}
+        assert found["worker-1"]["lastHeartbeat"] == "2023-11-14T22:13:20Z"
+        assert "lastHeartbeat" not in found["worker-2"]
+        assert [one["conditions"][0]["reason"] for one in found.values()] == ["Registered", "Registered"]
 
 
 def test_a_token_of_no_pod_writes_nothing(two: Hypervisors, tmp_path: pathlib.Path) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import typing as t
 
-from .._kubernetes.timestamps import format_timestamp, parse_timestamp
+from .._kubernetes.timestamps import format_timestamp, known_time
 from .names import Object
 
 READY, OVS_CONNECTED = "Ready", "OVSConnected"
@@ -41,9 +41,7 @@ def chassis_status(
 ) -> Object:
     """Return the new status; conditions that did not change keep their times, and so does a heartbeat that is not newer by `stale`."""
     status: Object = {"observedGeneration": generation}
-    beat = previous.get("lastHeartbeat")
-    if facts.heartbeat and (not beat or facts.heartbeat - parse_timestamp(beat) >= stale):
-        beat = format_timestamp(facts.heartbeat)
+    beat = _heartbeat(previous, facts, stale)
     status["conditions"] = [
         _condition(previous, kind, *judged, generation=generation, now=now)
         for kind, judged in ((READY, _ready(previous, facts, beat)), (OVS_CONNECTED, _connected(facts)))
@@ -66,6 +64,14 @@ def status_of_agent(
     others = [condition for condition in previous.get("conditions") or [] if condition.get("type") != READY]
     status["conditions"] = [ready, *others]
     return status
+
+
+def _heartbeat(previous: Object, facts: ChassisFacts, stale: datetime.timedelta) -> str | None:
+    text: str | None = previous.get("lastHeartbeat")
+    known = known_time(text)
+    if facts.heartbeat is None or (known is not None and facts.heartbeat - known < stale):
+        return text
+    return format_timestamp(facts.heartbeat)
 
 
 def condition_of(status: Object, kind: str) -> Object:

@@ -112,6 +112,15 @@ def test_a_heartbeat_is_written_when_it_is_newer_by_half_an_interval(seconds: in
     assert (status != WELL) is moves
 
 
+@pytest.mark.parametrize("text", ["2026-03-01T12:00:00+99:99", "0000-01-01T00:00:00Z"])
+def test_a_heartbeat_that_is_no_time_is_written_anew(text: str) -> None:
+    """Root on a node may write it; runs of all nodes must go on."""
+    before = {**WELL, "lastHeartbeat": text}
+    assert chassis_status(before, ChassisFacts(True, True, BEAT, ""), generation=1, now=NOW) == WELL
+    unknown = chassis_status(before, ChassisFacts(True, True, None, ""), generation=1, now=NOW)
+    assert unknown["lastHeartbeat"] == text
+
+
 def test_a_node_that_cannot_ask() -> None:
     facts = ChassisFacts(None, None, BEAT, None, unreachable="No member answers.")
     found = condition_of(status_of_agent(WELL, facts, generation=1, now=NOW, stale=HALF_A_MINUTE), "Ready")

@@ -158,6 +158,7 @@ def test_the_heartbeat_is_a_moment() -> None:
     found = chassis_facts(CHASSIS, registry(stamp=1700000000000), None)
     assert found.heartbeat == datetime.datetime(2023, 11, 14, 22, 13, 20, tzinfo=datetime.timezone.utc)
     assert found.pods is None
+    assert chassis_facts(CHASSIS, registry(stamp=2**63 - 1), None).heartbeat is None
 
 
 @pytest.mark.parametrize(
