@@ -61,7 +61,6 @@ def write_statuses(
 ) -> None:
     """Write each status that differs. `resources` are the OVNChassis by node, `problems` those of pods, `interval` the seconds between two heartbeats."""
     now = datetime.datetime.now(datetime.timezone.utc)
-    recent = now - datetime.timedelta(seconds=interval + grace(interval))
     if problems is None and plan.registry is None:
         return
     for one in plan.chassis:
@@ -69,7 +68,7 @@ def write_statuses(
         if resource is None:
             continue
         previous = resource.get("status") or {}
-        facts = chassis_facts(one, plan.registry, problems, recent)
+        facts = chassis_facts(one, plan.registry, problems, now=now, patience=interval + grace(interval))
         status = chassis_status(previous, facts, generation=resource["metadata"].get("generation", 1), now=now)
         if json.dumps(status, sort_keys=True) != json.dumps(previous, sort_keys=True):
             cluster.apply_status(
