@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import pathlib
 import signal
+import threading
 import time
 import typing as t
 
 import pytest
 from _agent import NODE, Agent
 from _apiserver import ApiServer
+from _beside import beside
 from _hypervisors import API, STATUS_RIGHTS, Hypervisors, actions, hypervisor_cluster
 from _installation import Installation
 from _rights import Operator
 from _vswitch import Vswitch, require_vswitch
-from conftest import MakeCluster, RunModule, run, until
+from conftest import MakeCluster, RunModule, run, until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.heartbeat_sender import HeartbeatSender
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
+from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import parse_node
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import Chassis
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import read_registry
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.status import write_statuses
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import (
@@ -163,6 +171,12 @@ def ovn_sbctl(endpoint: str, *arguments: str) -> None:
     run("ovn-sbctl", f"--db={endpoint}", "--timeout=20", *arguments)
 
 
+def registered(endpoint: str) -> None:
+    for number in (1, 2):
+        ovn_sbctl(endpoint, "chassis-add", f"worker-{number}", "geneve", f"192.0.2.2{number}")
+        ovn_sbctl(endpoint, "create", "Chassis_Private", f"name=worker-{number}", "nb_cfg_timestamp=1700000000000")
+
+
 class Attacker:
     """Whoever has the token of the agent of one node."""
 
@@ -227,9 +241,8 @@ def test_times_that_do_not_exist_end_no_run(
 ) -> None:
     """One node writes into its status what the API server lets pass, the other one into its row of the Southbound database."""
     (endpoint,) = raft_cluster(1, "southbound").endpoints
-    for number, stamp in ((1, 1700000000000), (2, 2**63 - 1)):
-        ovn_sbctl(endpoint, "chassis-add", f"worker-{number}", "geneve", f"192.0.2.2{number}")
-        ovn_sbctl(endpoint, "create", "Chassis_Private", f"name=worker-{number}", f"nb_cfg_timestamp={stamp}")
+    registered(endpoint)
+    ovn_sbctl(endpoint, "set", "Chassis_Private", "worker-2", f"nb_cfg_timestamp={2**63 - 1}")
     attacker = Attacker(two, two.account_of("worker-1", tmp_path))
     until(lambda: not attacker.is_refused("worker-1", ""), "the right to write")
     for wrong in ("2026-03-01T12:00:00+99:99", "0000-03-01T12:00:00Z"):
@@ -239,6 +252,69 @@ def test_times_that_do_not_exist_end_no_run(
         assert found["worker-1"]["lastHeartbeat"] == "2023-11-14T22:13:20Z"
         assert "lastHeartbeat" not in found["worker-2"]
         assert [one["conditions"][0]["reason"] for one in found.values()] == ["Registered", "Registered"]
+
+
+def test_a_run_that_times_out_judges_by_what_is_true_at_its_end(
+    two: Hypervisors, raft_cluster: MakeCluster, tmp_path: pathlib.Path
+) -> None:
+    """While it waits for pods both chassis register, and the agent of one says so."""
+    (endpoint,) = raft_cluster(1, "southbound").endpoints
+    two(southbound=[endpoint])
+    assert [one["status"]["conditions"][0]["reason"] for one in two.chassis().values()] == ["NotRegistered"] * 2
+    attacker = Attacker(two, two.account_of("worker-1", tmp_path))
+    until(lambda: not attacker.is_refused("worker-1", ""), "the right to write")
+    mine = {
+        "type": "Ready",
+        "status": "True",
+        "reason": "Registered",
+        "message": "It is registered and answers.",
+        "lastTransitionTime": "2026-03-01T12:00:00Z",
+    }
+
+    def register(_ended: threading.Event) -> None:
+        # The Southbound database has been read then, and a chassis of each node is missing.
+        until(lambda: two.settings()["_heartbeat"] == {"interval": 77}, "the settings of this run", 60)
+        registered(endpoint)
+        attacker.api.patch(
+            f"{API}/worker-1/status", {"status": {"conditions": [mine], "lastHeartbeat": "2023-11-14T22:13:20Z"}}
+        )
+
+    with beside(register):
+        late = two(
+            southbound=[endpoint], spec={"heartbeatInterval": 77}, wait=True, wait_timeout=within(8), may_fail=True
+        )
+    assert "no progress" in late["msg"]
+    one, other = (two.chassis()[f"worker-{number}"]["status"] for number in (1, 2))
+    ready = next(condition for condition in one["conditions"] if condition["type"] == "Ready")
+    assert ready["lastTransitionTime"] == mine["lastTransitionTime"]
+    assert (other["conditions"][0]["reason"], other["lastHeartbeat"]) == ("Registered", "2023-11-14T22:13:20Z")
+
+
+class Overtaken(Cluster):
+    """Between a look at all OVNChassis and the next request, the agent of worker-1 writes."""
+
+    agent: Attacker
+
+    def list(self, api_version: str, kind: str, *arguments: t.Any, **options: t.Any) -> list[Object]:
+        found = super().list(api_version, kind, *arguments, **options)
+        self.agent.write("worker-1", "newer than this look")
+        return found
+
+
+def test_what_an_agent_writes_meanwhile_stays(
+    two: Hypervisors, raft_cluster: MakeCluster, tmp_path: pathlib.Path
+) -> None:
+    (endpoint,) = raft_cluster(1, "southbound").endpoints
+    registered(endpoint)
+    cluster = Overtaken({"kubeconfig": two.server.kubeconfig})
+    cluster.agent = Attacker(two, two.account_of("worker-1", tmp_path))
+    until(lambda: not cluster.agent.is_refused("worker-1", ""), "the right to write")
+    nodes = [parse_node(two.get(f"/api/v1/nodes/worker-{number}")) for number in (1, 2)]
+    chassis = [Chassis(one, one.name, one.name, ("geneve",), one.addresses[:1], (), {}) for one in nodes]
+    registry = read_registry([parse_endpoint(endpoint)], TlsFiles(), Deadline(10))
+    write_statuses(cluster, chassis, registry, two.chassis(), None, 60)
+    written = {name: one["status"]["conditions"][0]["message"] for name, one in two.chassis().items()}
+    assert written == {"worker-1": "newer than this look", "worker-2": "It is registered and answers."}
 
 
 def test_a_token_of_no_pod_writes_nothing(two: Hypervisors, tmp_path: pathlib.Path) -> None:
