@@ -26,7 +26,7 @@ class AgentRights:
     """The user of a run may lack the rights to make them. It goes on without, and a warning says so."""
 
     def __init__(self, cluster: Cluster, desired: DesiredHypervisors, progress: Progress) -> None:
-        self.cluster, self.progress = cluster, progress
+        self.cluster, self.progress, self._force = cluster, progress, desired.force_conflicts
         self._manifests = status_rights(CONTROLLER, desired.namespace, desired.name, "controller")
         self._refusal: str | None = None  # empty: none; None: not asked yet
 
@@ -59,7 +59,7 @@ class AgentRights:
             if found and is_applied(manifest, found):
                 continue
             try:
-                self.cluster.apply(with_hash(manifest), dry_run=True)
+                self.cluster.apply(with_hash(manifest), dry_run=True, force=self._force)
             except OvnError as e:
                 # Anything else is found when it is applied: a binding, for example, needs its role.
                 if e.details.get("http_status") == 403:
