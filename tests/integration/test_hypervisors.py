@@ -60,7 +60,8 @@ def test_a_thousand_nodes_cost_one_request_for_each_change(hypervisors: Hypervis
         hypervisors.node(f"node-{number:04}", f"10.1.{number // 250}.{number % 250 + 1}")
     first = hypervisors()
     assert len(first["chassis"]) == 1000
-    assert first["requests"] <= 1000 + 30
+    # Two looks, dry runs of what agents may do, and a renewal of the Lease every 20 seconds.
+    assert first["requests"] <= 1000 + 45 + 2 * int(first.seconds // 20)
     again = hypervisors()
     assert not again["changed"]
     assert again["requests"] <= 10

@@ -363,9 +363,8 @@ def test_nodes_share_a_certificate_again(site: Site) -> None:
     assert site.variables()["OVN_NODE_TLS_DIR"] == "/node-tls"
     predicted = site.run(check=True, certificates="shared")
     ran = site.run(certificates="shared")
-    left = {"ClusterRole", "ClusterRoleBinding", "ConfigMap"}
     for one in (predicted, ran):
-        assert {o["kind"] for o in one["objects"] if o["action"] == "deleted"} == left
+        assert deleted(one) == {*certificate_rights(site), "ConfigMap ovn-chassis-ca"}
     assert site.variables()["OVN_UNUSED_TLS_DIR"] == "/node-tls"
     assert "ovn-tls" in json.dumps(site.template())
     for kind in ("clusterroles", "clusterrolebindings"):
@@ -385,9 +384,8 @@ def test_absent_finds_the_rights_by_their_labels(site: Site) -> None:
     """Also where the specification does not say that nodes had their own; but not those of another cluster in this namespace."""
     site.run()
     other = site.run(state="absent", name="other", certificates="own")
-    assert "ClusterRole" not in {one["kind"] for one in other["objects"]}
-    gone = site.run(state="absent", certificates="shared")
-    assert {"ClusterRole", "ClusterRoleBinding"} <= {o["kind"] for o in gone["objects"] if o["action"] == "deleted"}
+    assert not certificate_rights(site) & {f"{one['kind']} {one['name']}" for one in other["objects"]}
+    assert certificate_rights(site) <= deleted(site.run(state="absent", certificates="shared"))
 
 
 def test_a_node_becomes_a_chassis_with_its_own_rights(
@@ -449,9 +447,15 @@ def test_a_node_becomes_a_chassis_with_its_own_rights(
 
 def test_absent_takes_the_rights_away(site: Site) -> None:
     site.run()
-    gone = site.run(state="absent")
-    deleted = {f"{one['kind']}" for one in gone["objects"] if one["action"] == "deleted"}
-    assert {"ClusterRole", "ClusterRoleBinding"} <= deleted
+    assert certificate_rights(site) <= deleted(site.run(state="absent"))
+
+
+def certificate_rights(site: Site) -> set[str]:
+    return {f"{kind} c5c3-ovn-certificates-{site.namespace}" for kind in ("ClusterRole", "ClusterRoleBinding")}
+
+
+def deleted(ran: t.Any) -> set[str]:
+    return {f"{one['kind']} {one['name']}" for one in ran["objects"] if one["action"] == "deleted"}
 
 
 def changed(ran: t.Any) -> list[str]:

@@ -31,7 +31,7 @@ def local_answer(external_ids: t.Mapping[str, str]) -> LocalAnswer:
     """Return what ovn-controller has written to its integration bridge."""
     try:
         return LocalAnswer(int(external_ids.get("ovn-nb-cfg", "0")), int(external_ids.get("ovn-nb-cfg-ts", "0")) / 1000)
-    except ValueError:
+    except (ValueError, OverflowError):
         return LocalAnswer()
 
 

@@ -29,6 +29,7 @@ from .._chassis.registration import LocalChassis, unregistered
 from .._chassis.southbound_rows import IDENTITY, chassis_rows, conditions_of, last_heartbeat
 from .._deadline import Deadline
 from .._errors import Conflict, InvalidInput, OvnError, Refused
+from .._kubernetes.timestamps import time_of
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.rows import decode, transact
 from .._ovsdb.tls_files import TlsFiles
@@ -117,7 +118,7 @@ class ChassisHeartbeat(StoppableThread):
 
     def _facts(self, node: _Node, interval: float) -> ChassisFacts | None:
         """Return what is known now, None if it is to be asked for later."""
-        beat = datetime.datetime.fromtimestamp(node.answer.at, datetime.timezone.utc) if node.answer.at else None
+        beat = time_of(round(node.answer.at * 1000))
         ready = condition_of(self._resource.get("status") or {}, READY)
         is_ready = (ready.get("status"), ready.get("reason")) == ("True", REGISTERED)
         if is_ready and self._watch.is_fresh(node.answer, interval, time.time()):

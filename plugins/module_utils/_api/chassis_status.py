@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import typing as t
 
-from .._kubernetes.timestamps import format_timestamp, parse_timestamp
+from .._kubernetes.timestamps import format_timestamp, known_time
 from .names import Object
 
 READY, OVS_CONNECTED = "Ready", "OVSConnected"
@@ -19,6 +19,7 @@ REGISTERED, NOT_REGISTERED, NO_HEARTBEAT = "Registered", "NotRegistered", "NoHea
 # Of the reasons, those that come from the Southbound database. Pods that are ready say less.
 _OF_SOUTHBOUND = (REGISTERED, NOT_REGISTERED, NO_HEARTBEAT, "SouthboundUnreachable")
 _STALE = datetime.timedelta(minutes=5)  # a heartbeat that is younger is not worth a request of a run
+_AHEAD = datetime.timedelta(minutes=1)  # clocks may differ by that much; what is later comes from one that was wrong
 
 
 class ChassisFacts(t.NamedTuple):
@@ -39,11 +40,9 @@ def chassis_status(
     now: datetime.datetime,
     stale: datetime.timedelta = _STALE,
 ) -> Object:
-    """Return the new status; conditions that did not change keep their times, and so does a heartbeat that is not newer by `stale`."""
+    """Return the new status; conditions that did not change keep their times, and so does a heartbeat that differs by less than `stale`."""
     status: Object = {"observedGeneration": generation}
-    beat = previous.get("lastHeartbeat")
-    if facts.heartbeat and (not beat or facts.heartbeat - parse_timestamp(beat) >= stale):
-        beat = format_timestamp(facts.heartbeat)
+    beat = _heartbeat(previous, facts, now, stale)
     status["conditions"] = [
         _condition(previous, kind, *judged, generation=generation, now=now)
         for kind, judged in ((READY, _ready(previous, facts, beat)), (OVS_CONNECTED, _connected(facts)))
@@ -66,6 +65,15 @@ def status_of_agent(
     others = [condition for condition in previous.get("conditions") or [] if condition.get("type") != READY]
     status["conditions"] = [ready, *others]
     return status
+
+
+def _heartbeat(previous: Object, facts: ChassisFacts, now: datetime.datetime, stale: datetime.timedelta) -> str | None:
+    """Return lastHeartbeat. It also moves back: the clock of a node may have been ahead when it answered."""
+    text: str | None = previous.get("lastHeartbeat")
+    known = known_time(text)
+    if facts.heartbeat is None or (known and known <= now + _AHEAD and abs(facts.heartbeat - known) < stale):
+        return text
+    return format_timestamp(facts.heartbeat)
 
 
 def condition_of(status: Object, kind: str) -> Object:

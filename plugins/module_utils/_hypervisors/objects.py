@@ -21,6 +21,7 @@ from .._manifests.hypervisor_pods import LAUNCHER, SCRIPTS, SETTINGS
 from .._manifests.hypervisors import CONTROLLER, OVS, hypervisor_manifests, settings_manifest
 from .._manifests.image_pull import IMAGE_PULL
 from .._manifests.node_certificates import AUTHORITIES
+from .agent_rights import AgentRights
 from .authorities import needs_authorities
 from .desired import DesiredHypervisors
 from .observed_state import RIGHTS, ObservedHypervisors, add_address, chassis_definition
@@ -38,6 +39,7 @@ class HypervisorObjects:
     def __init__(self, cluster: Cluster, desired: DesiredHypervisors, progress: Progress, *, check_mode: bool) -> None:
         self.cluster, self.desired, self.progress, self.check_mode = cluster, desired, progress, check_mode
         self.resources: dict[str, Object] = {}
+        self._agent_rights = AgentRights(cluster, desired, progress)
 
     @functools.cached_property
     def archive(self) -> bytes:
@@ -110,6 +112,7 @@ class HypervisorObjects:
     def settings(self, plan: HypervisorPlan, to_remove: t.Mapping[str, str]) -> dict[str, str]:
         """Return the files of the ConfigMap. A removed node stays recorded until everything of it is deleted."""
         addresses = plan.observed.addresses()
+        writes_status = self._agent_rights.of(plan.observed) != "none"
         for one in plan.self_addressed:
             ip = address_of(one, plan.observed.chassis.get(one.node.name), plan.registry)
             later = _KNOWN_LATER if self._address_known_later(plan, one) else None
@@ -121,7 +124,7 @@ class HypervisorObjects:
             owner=plan.observed.owner,
             addresses=addresses,
             confirmed=plan.certified.names if plan.certified else None,
-            heartbeat_interval=None if plan.observed.status_rights == "none" else self.desired.spec.heartbeat_interval,
+            heartbeat_interval=self.desired.spec.heartbeat_interval if writes_status else None,
         )
 
     def _converge(self, observed: ObservedHypervisors, manifests: list[Object]) -> list[ObjectChange]:
@@ -153,7 +156,7 @@ class HypervisorObjects:
             self.progress.done.append(ObjectChange(kind, name, namespace, "deleted", one, None))
 
     def _manifests(self, plan: HypervisorPlan, files: dict[str, str]) -> list[Object]:
-        desired = self.desired
+        desired, rights = self.desired, self._agent_rights.of(plan.observed)
         manifests = hypervisor_manifests(
             desired.spec,
             name=desired.name,
@@ -164,8 +167,8 @@ class HypervisorObjects:
             api_server=desired.api_server,
             settings=files,
             archive=self.archive,
-            writes_status=plan.observed.status_rights != "none",
-            has_status_rights=plan.observed.status_rights == "managed",
+            writes_status=rights != "none",
+            has_status_rights=rights == "managed",
             authorities=desired.authorities,
             issuer=desired.issuer,
         )

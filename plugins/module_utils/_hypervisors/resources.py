@@ -130,15 +130,19 @@ def chassis_facts(
     chassis: Chassis,
     registry: Registry | None,
     problems: t.Mapping[str, str] | None,
-    recent: datetime.datetime | None = None,
+    *,
+    now: datetime.datetime,
+    patience: float,
 ) -> ChassisFacts:
     """Return the facts of one chassis. `problems`: by node, what is wrong with its pods; None if they were not read.
 
-    A chassis that has answered since `recent` is alive: there may be a newer heartbeat, but there is still time to answer it.
+    A chassis that has answered in the last `patience` seconds is alive: there may be a newer heartbeat, but there is still time to answer it. A later
+    answer than `now` says nothing: it is by the clock of the chassis, which is ahead.
     """
     pods = None if problems is None else problems.get(chassis.node.name, "")
     if registry is None:
         return ChassisFacts(None, None, None, pods)
     beat = registry.heartbeat(chassis.system_id)
-    alive = registry.is_alive(chassis.system_id) or (beat is not None and recent is not None and beat >= recent)
+    is_recent = beat is not None and 0 <= (now - beat).total_seconds() <= patience
+    alive = registry.is_alive(chassis.system_id) or is_recent
     return ChassisFacts(registry.registration_problem(chassis) is None, alive, beat, pods)

@@ -173,8 +173,24 @@ class Hypervisors:
         return removal.left
 
     def _write_statuses(self, plan: HypervisorPlan, *, awaited: bool) -> None:
+        """Write them by what is true now: the plan may be hours old."""
         problems = read_pod_problems(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis, awaited=awaited)
-        write_statuses(self.cluster, plan, self.objects.resources, problems, self.desired.spec.heartbeat_interval)
+        registry, interval = self._read_registry_again(plan), self.desired.spec.heartbeat_interval
+        write_statuses(self.cluster, plan.chassis, registry, self.objects.resources, problems, interval)
+
+    def _read_registry_again(self, plan: HypervisorPlan) -> Registry | None:
+        try:
+            return self._read_registry(plan.observed.owner) if plan.registry else None
+        except OvnError as e:
+            self.progress.warnings.append(f"{e} The status of OVNChassis is judged without the Southbound database.")
+            return None
+
+    def _write_statuses_after_timeout(self, plan: HypervisorPlan) -> None:
+        """Write them, so that what keeps a node from its work is seen there after this run, too. The reason why the run ends is another one."""
+        try:
+            self._write_statuses(plan, awaited=False)
+        except OvnError as e:
+            self.progress.warnings.append(f"The status of OVNChassis is that of before: {e}")
 
     def _daemon_sets(self, plan: HypervisorPlan) -> dict[str, Object]:
         """Return the DaemonSets as they were read, without those that this run has changed since."""
@@ -191,9 +207,7 @@ class Hypervisors:
             with self._signing(plan):
                 await_pods(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis, self._waiting(plan))
         except TimedOut:
-            self._write_statuses(
-                plan, awaited=False
-            )  # what keeps a node from its work is seen there after this run, too
+            self._write_statuses_after_timeout(plan)
             raise
         if plan.registry is None or not any(one.node.ready for one in plan.chassis):
             return plan

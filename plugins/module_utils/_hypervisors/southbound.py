@@ -8,7 +8,6 @@ Reads all chassis of the Southbound database in one request, and deletes some of
 
 from __future__ import annotations
 
-import datetime
 import typing as t
 
 from .._chassis.lookup import ask_any
@@ -25,12 +24,15 @@ from .._chassis.southbound_rows import (
 )
 from .._databases import DATABASE_NAMES
 from .._deadline import Deadline
+from .._kubernetes.timestamps import time_of
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import select, write
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.wire import Connection
 
 if t.TYPE_CHECKING:
+    import datetime
+
     from .settings import Chassis
 
 _DATABASE = DATABASE_NAMES["southbound"]
@@ -67,8 +69,8 @@ class Registry(t.NamedTuple):
         return answer is not None and answer.nb_cfg >= self.nb_cfg
 
     def heartbeat(self, name: str) -> datetime.datetime | None:
-        milliseconds = self.answers.get(name, PrivateRow(name)).timestamp
-        return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.timezone.utc) if milliseconds > 0 else None
+        """Return when it last answered, by its own clock."""
+        return time_of(self.answers.get(name, PrivateRow(name)).timestamp)
 
 
 def read_registry(endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline) -> Registry:

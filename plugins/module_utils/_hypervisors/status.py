@@ -8,20 +8,21 @@ The status of each OVNChassis, as a run has observed it last.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import typing as t
 
 from .._agent.heartbeat_sender import grace
-from .._api.chassis_status import chassis_status
+from .._api.chassis_status import ChassisFacts, chassis_status
 from .._api.names import API_VERSION, Object
-from .._errors import OvnError
+from .._errors import Conflict, OvnError
 from .._kubernetes.client import Cluster
 from .desired import DesiredHypervisors
-from .plan import HypervisorPlan
 from .pods import components_of, pod_problems, rolled_out
 from .resources import KIND, chassis_facts
 from .settings import Chassis
+from .southbound import Registry
 from .wait import our_pods
 
 
@@ -54,24 +55,43 @@ def read_pod_problems(
 
 def write_statuses(
     cluster: Cluster,
-    plan: HypervisorPlan,
+    chassis: t.Sequence[Chassis],
+    registry: Registry | None,
     resources: t.Mapping[str, Object],
     problems: t.Mapping[str, str] | None,
     interval: float,
 ) -> None:
-    """Write each status that differs. `resources` are the OVNChassis by node, `problems` those of pods, `interval` the seconds between two heartbeats."""
-    now = datetime.datetime.now(datetime.timezone.utc)
-    recent = now - datetime.timedelta(seconds=interval + grace(interval))
-    if problems is None and plan.registry is None:
+    """Write each status that differs. `resources` are the OVNChassis by node, `problems` those of pods, `interval` the seconds between two heartbeats.
+
+    `resources` may be as old as the run: if they differ, all are read again. What an agent has written since then is newer than what is known here, and stays.
+    """
+    if problems is None and registry is None:
         return
-    for one in plan.chassis:
-        resource = resources.get(one.node.name)
+    now = datetime.datetime.now(datetime.timezone.utc)
+    facts = {
+        one.node.name: chassis_facts(one, registry, problems, now=now, patience=interval + grace(interval))
+        for one in chassis
+    }
+    if not changed_statuses(resources, facts, now):
+        return
+    fresh = {resource["metadata"]["name"]: resource for resource in cluster.list(API_VERSION, KIND)}
+    for manifest in changed_statuses(fresh, facts, now):
+        with contextlib.suppress(Conflict):
+            cluster.apply_status(manifest)
+
+
+def changed_statuses(
+    resources: t.Mapping[str, Object], facts: t.Mapping[str, ChassisFacts], now: datetime.datetime
+) -> list[Object]:
+    """Return the manifest of each status that differs, which is applied over that very version of the OVNChassis alone."""
+    manifests = []
+    for node, known in facts.items():
+        resource = resources.get(node)
         if resource is None:
             continue
-        previous = resource.get("status") or {}
-        facts = chassis_facts(one, plan.registry, problems, recent)
-        status = chassis_status(previous, facts, generation=resource["metadata"].get("generation", 1), now=now)
+        metadata, previous = resource["metadata"], resource.get("status") or {}
+        status = chassis_status(previous, known, generation=metadata.get("generation", 1), now=now)
         if json.dumps(status, sort_keys=True) != json.dumps(previous, sort_keys=True):
-            cluster.apply_status(
-                {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": one.node.name}, "status": status}
-            )
+            version = {"name": node, "resourceVersion": metadata["resourceVersion"]}
+            manifests.append({"apiVersion": API_VERSION, "kind": KIND, "metadata": version, "status": status})
+    return manifests

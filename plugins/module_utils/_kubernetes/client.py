@@ -144,7 +144,7 @@ class Cluster:
             return self._write("apply", manifest, dry_run=dry_run, force=True)
 
     def apply_status(self, manifest: Object) -> Object:
-        """Apply the status and return the object as it is then. Conflicts are forced: no other field manager owns these fields."""
+        """Apply the status and return the object as it is then, whoever has set these fields. With a resourceVersion, `Conflict` if it is not the newest."""
         return self._write("apply the status of", manifest, subresource="status", force=True)
 
     def _write(

@@ -22,6 +22,10 @@ STATUS_RIGHTS = (
     (RBAC, "ClusterRoleBinding"),
 )
 _NODE = "authentication.kubernetes.io/node-name"  # Kubernetes 1.30 or newer
+_NO_NODE = (
+    "the token of this agent names no node, so nothing is written with it. It has to be the token of its pod, and Kubernetes 1.30 and 1.31 need the "
+    "feature gate ServiceAccountTokenPodNodeInfo, which is on by default"
+)
 
 
 def status_rights_name(namespace: str) -> str:
@@ -52,7 +56,8 @@ def status_rights(account: str, namespace: str, name: str, component: Component)
         "validations": [
             {
                 "expression": f"{nodes} == [request.name]",
-                "messageExpression": f"'the agent of node ' + {nodes}.join(' ') + ' writes the status of its own OVNChassis only, not of ' + request.name",
+                "messageExpression": f"{nodes}.size() == 0 ? '{_NO_NODE}' : "
+                f"'the agent of node ' + {nodes}.join(' ') + ' writes the status of its own OVNChassis only, not of ' + request.name",
                 "reason": "Forbidden",
             }
         ],

@@ -8,11 +8,10 @@ The chassis in the report: which are alive, late, missing or not declared. Pure.
 
 from __future__ import annotations
 
-import datetime
 import typing as t
 
 from .._chassis.claims import shared_values
-from .._kubernetes.timestamps import format_timestamp
+from .._kubernetes.timestamps import format_timestamp, time_of
 from .findings import ReportFindings, Result, cause_of, format_line
 from .installation import Installation
 
@@ -99,10 +98,8 @@ def _origin(entry: t.Mapping[str, t.Any]) -> str:
 
 def _answered_at(entry: t.Mapping[str, t.Any], prefix: str) -> str:
     """Return when the chassis answered last, by its own clock; empty if it never did."""
-    milliseconds = entry["nb_cfg_timestamp"]
-    if not milliseconds:
-        return ""
-    return prefix + format_timestamp(datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.timezone.utc))
+    answered = time_of(entry["nb_cfg_timestamp"])
+    return prefix + format_timestamp(answered) if answered else ""
 
 
 def _report_claims(

@@ -18,6 +18,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._agent.answer_watch impor
         pytest.param({}, LocalAnswer(), id="no heartbeat yet"),
         pytest.param({"ovn-nb-cfg": "7"}, LocalAnswer(7), id="before 21.09"),
         pytest.param({"ovn-nb-cfg": "x", "ovn-nb-cfg-ts": "1"}, LocalAnswer(), id="no number"),
+        pytest.param({"ovn-nb-cfg": "7", "ovn-nb-cfg-ts": "9" * 400}, LocalAnswer(), id="no time"),
     ],
 )
 def test_local_answer(keys: dict[str, str], expected: LocalAnswer) -> None:

@@ -105,11 +105,37 @@ def test_other_conditions_stay() -> None:
     assert [one["type"] for one in status["conditions"]] == ["Ready", "Theirs", "OVSConnected"]
 
 
-@pytest.mark.parametrize(("seconds", "moves"), [(29, False), (30, True), (60, True)])
-def test_a_heartbeat_is_written_when_it_is_newer_by_half_an_interval(seconds: int, moves: bool) -> None:
+@pytest.mark.parametrize(
+    ("before", "seconds", "moves"),
+    [
+        pytest.param(0, 29, False, id="newer by less than half an interval"),
+        pytest.param(0, 30, True, id="newer by half an interval"),
+        pytest.param(0, 60, True, id="newer by an interval"),
+        pytest.param(0, -29, False, id="older by a little"),
+        pytest.param(0, -30, True, id="older: the clock of the node was ahead"),
+        pytest.param(5 * 365 * 86400, 0, True, id="older by years: the node has started with a wrong clock"),
+        pytest.param(90, 80, False, id="both a minute ahead of the clock that judges"),
+        pytest.param(91, 80, True, id="what was written is later than now"),
+    ],
+)
+def test_a_heartbeat_is_written_when_it_differs_by_half_an_interval(before: int, seconds: int, moves: bool) -> None:
+    """`before` and `seconds` count from half a minute ago."""
+    former = chassis_status(
+        {}, ChassisFacts(True, True, BEAT + datetime.timedelta(seconds=before), ""), generation=1, now=NOW
+    )
     facts = ChassisFacts(True, True, BEAT + datetime.timedelta(seconds=seconds), None)
-    status = status_of_agent(WELL, facts, generation=1, now=NOW, stale=HALF_A_MINUTE)
-    assert (status != WELL) is moves
+    status = status_of_agent(former, facts, generation=1, now=NOW, stale=HALF_A_MINUTE)
+    assert (status["lastHeartbeat"] != former["lastHeartbeat"]) is moves
+    assert {**former, "lastHeartbeat": ""} == {**status, "lastHeartbeat": ""}
+
+
+@pytest.mark.parametrize("text", ["2026-03-01T12:00:00+99:99", "0000-01-01T00:00:00Z"])
+def test_a_heartbeat_that_is_no_time_is_written_anew(text: str) -> None:
+    """Root on a node may write it; runs of all nodes must go on."""
+    before = {**WELL, "lastHeartbeat": text}
+    assert chassis_status(before, ChassisFacts(True, True, BEAT, ""), generation=1, now=NOW) == WELL
+    unknown = chassis_status(before, ChassisFacts(True, True, None, ""), generation=1, now=NOW)
+    assert unknown["lastHeartbeat"] == text
 
 
 def test_a_node_that_cannot_ask() -> None:

@@ -38,6 +38,11 @@ def registry(nb_cfg: int = 0, answered: int = 0, stamp: int = 0, ip: str = "192.
 EMPTY = registry_of({"Chassis": [], "Encap": [], "Chassis_Private": [], "SB_Global": []})
 
 
+def facts_of(*arguments: t.Any) -> t.Any:
+    now = datetime.datetime.fromtimestamp(1700000000, datetime.timezone.utc)
+    return chassis_facts(*arguments, now=now, patience=90)
+
+
 def resource(manager: str, spec: dict[str, t.Any], **entry: t.Any) -> dict[str, t.Any]:
     managed = {"manager": manager, "fieldsV1": {"f:spec": {f"f:{key}": {} for key in spec}}, **entry}
     return {"metadata": {"name": "n1", "managedFields": [managed]}, "spec": spec}
@@ -143,21 +148,32 @@ def test_fields_of_others_are_not_sent() -> None:
     ],
 )
 def test_chassis_facts(chassis: Chassis, seen: t.Any, expected: tuple[t.Any, t.Any]) -> None:
-    found = chassis_facts(chassis, seen, {})
+    found = facts_of(chassis, seen, {})
     assert (found.registered, found.alive) == expected
 
 
-@pytest.mark.parametrize(("later", "alive"), [(-1, True), (0, True), (1, False)])
-def test_a_chassis_that_has_answered_just_now_has_time_for_the_next_heartbeat(later: int, alive: bool) -> None:
-    recent = datetime.datetime.fromtimestamp(1700000000 + later, datetime.timezone.utc)
-    late = registry(nb_cfg=5, answered=4, stamp=1700000000000)
-    assert chassis_facts(CHASSIS, late, {}, recent).alive is alive
+@pytest.mark.parametrize(
+    ("age", "alive"),
+    [
+        pytest.param(0, True, id="just now"),
+        pytest.param(90, True, id="there is still time to answer the next one"),
+        pytest.param(91, False, id="late"),
+        pytest.param(-1, False, id="its clock is ahead"),
+        pytest.param(-3600, False, id="an hour ahead"),
+    ],
+)
+def test_a_chassis_that_has_answered_just_now_has_time_for_the_next_heartbeat(age: int, alive: bool) -> None:
+    late = registry(nb_cfg=5, answered=4, stamp=1700000000000 - age * 1000)
+    assert facts_of(CHASSIS, late, {}).alive is alive
+    # Who has answered the last one is alive whatever its clock says.
+    assert facts_of(CHASSIS, registry(nb_cfg=5, answered=5, stamp=1700000000000 - age * 1000), {}).alive
 
 
 def test_the_heartbeat_is_a_moment() -> None:
-    found = chassis_facts(CHASSIS, registry(stamp=1700000000000), None)
+    found = facts_of(CHASSIS, registry(stamp=1700000000000), None)
     assert found.heartbeat == datetime.datetime(2023, 11, 14, 22, 13, 20, tzinfo=datetime.timezone.utc)
     assert found.pods is None
+    assert facts_of(CHASSIS, registry(stamp=2**63 - 1), None).heartbeat is None
 
 
 @pytest.mark.parametrize(

@@ -26,4 +26,20 @@ def test_the_policy_is_about_the_agents_of_this_namespace_and_denies() -> None:
     (condition,) = POLICY["spec"]["matchConditions"]
     assert condition["expression"] == "request.userInfo.username == 'system:serviceaccount:net:ovn-controller'"
     assert POLICY["spec"]["failurePolicy"] == "Fail"
+    # Every operation on every OVNChassis, and on what lies below it.
+    assert POLICY["spec"]["matchConstraints"] == {
+        "resourceRules": [
+            {
+                "apiGroups": ["ovn.c5c3.io"],
+                "apiVersions": ["*"],
+                "operations": ["*"],
+                "resources": ["ovnchassis", "ovnchassis/*"],
+                "scope": "*",
+            }
+        ],
+        "matchPolicy": "Equivalent",
+    }
+    (validation,) = POLICY["spec"]["validations"]
+    node = "request.userInfo.?extra[?'authentication.kubernetes.io/node-name'].orValue([])"
+    assert validation["expression"] == f"{node} == [request.name]"
     assert POLICY_BINDING["spec"] == {"policyName": "c5c3-ovn-chassis-status-net", "validationActions": ["Deny"]}

@@ -593,7 +593,8 @@ def test_many_chassis_stay_short_and_the_bad_ones_come_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("timestamp", "answer"), [(1767225600123, "17 at 2026-01-01T00:00:00Z: "), (0, "17: "), (None, "17: ")]
+    ("timestamp", "answer"),
+    [(1767225600123, "17 at 2026-01-01T00:00:00Z: "), (0, "17: "), (None, "17: "), (2**63 - 1, "17: ")],
 )
 def test_when_a_late_chassis_answered_last(timestamp: int | None, answer: str) -> None:
     late = both(
