@@ -87,8 +87,8 @@ class NodeSigning:
                     raise Refused(
                         f"A server of the Southbound database, {endpoint}, does not let in certificates of the CA that signs for nodes ({signer.name}), so "
                         f"with tls.nodeCertificates own no node could connect to it: {e} Run c5c3.ovn.central first, whose relays let that CA in; they need "
-                        "TLS and a role for chassis (ovn_southbound_rbac). If certificates come from elsewhere, give ovn_pki_chassis_ca_certificate the CA that "
-                        "relays let in. Nothing was changed."
+                        "TLS and a role for chassis (ovn_southbound_rbac). If certificates come from elsewhere, give ovn_pki_chassis_ca_certificate the CA "
+                        "that relays let in. Nothing was changed."
                     ) from e
                 else:
                     self._let_in = True
