@@ -91,7 +91,7 @@ class Kubelet(threading.Thread):
         self._ticks = itertools.count(step=10_000.0)
 
     def run(self) -> None:
-        while not self.stopped.wait(0.3):
+        while not self.stopped.wait(1.0):
             self.relay.show()
             with contextlib.suppress(OSError):  # an object is not there yet
                 self.look()
@@ -186,7 +186,7 @@ def test_nodes_get_certificates_of_the_next_ca_before_the_former_one_is_retired(
 
     # The node is down when its pod is replaced: the rotation stops, and goes on in the same phase.
     kubelet.is_asking.clear()
-    code, output = site.run(playbook=ROTATE, **{**own, "ovn_hypervisor_rollout_timeout": 3})
+    code, output = site.run(playbook=ROTATE, **{**own, "ovn_hypervisor_rollout_timeout": 3}, ovn_pki_rotate="chassis")
     assert code != 0
     assert "were not ready" in output
     assert note()["phase"] == "switch"
@@ -200,7 +200,7 @@ def test_nodes_get_certificates_of_the_next_ca_before_the_former_one_is_retired(
     assert former in let_in()
 
     kubelet.is_asking.set()
-    code, output = site.run(playbook=ROTATE, **own)
+    code, output = site.run(playbook=ROTATE, **own, ovn_pki_rotate="chassis")
     assert code == 0, output
     assert not (site.ca / "rotation.json").exists()
     assert is_signed(certificate_of(kubelet.agent), site.signer("rack1"))
