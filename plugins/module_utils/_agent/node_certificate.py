@@ -62,7 +62,8 @@ class NodeCertificate:
             raise Refused(
                 f"The chassis name {name!r} cannot be that of a certificate: use up to 64 letters, digits, dots, dashes and underscores."
             )
-        now, pair = self._now(), self._in_use(name)
+        with self._space_in_folder():
+            now, pair = self._now(), self._in_use(name)
         if pair is not None and not pair.is_due(now):
             self._say(pair.clock_problem(now))
             return
@@ -91,15 +92,20 @@ class NodeCertificate:
 
     def _in_use(self, name: str) -> CertificateInUse | None:
         """Return the certificate that serves, None if none does. One that was signed, and not used because the agent was killed, is used now."""
-        pair = self.read()
-        if pair is not None and pair.serves(name, self._now()):
+        now, pair = self._now(), self.read()
+        if pair is not None and not pair.serves(name, now):
+            pair = None
+        if pair is not None and not pair.is_due(now):
             return pair
+        current = os.path.basename(os.path.realpath(f"{self.folder}/{_CURRENT}"))
         for one in self._pairs():
-            found = self._read(f"{self.folder}/{one}")
-            if found is not None and not found.problem(name, self._now()):
+            found = self._read(f"{self.folder}/{one}") if pair is None or one != current else None
+            if found is None or found.problem(name, now):
+                continue
+            if pair is None or not pair.of_issuer or found.end > pair.end:
                 self._link(one)
                 return self.read()
-        return None
+        return pair
 
     def _read(self, folder: str) -> CertificateInUse | None:
         if not os.path.exists(f"{folder}/{CERTIFICATE}"):
@@ -107,8 +113,20 @@ class NodeCertificate:
         if not self._issuer:
             return read_pair(folder)
         file = f"{self.folder}/{_ISSUER}"
-        replace_file(file, self._issuer)
+        if _text_of(file) != self._issuer:  # nothing is written without need: the disk may be full
+            replace_file(file, self._issuer)
         return read_pair(folder, file)
+
+    @contextlib.contextmanager
+    def _space_in_folder(self) -> t.Iterator[None]:
+        """Raise `Refused` if the folder cannot be read or written."""
+        try:
+            yield
+        except OSError as e:
+            raise Refused(
+                f"Key and certificate of this node cannot be kept in {self.folder} of its pod: {e}. Free some space on that file system of the node, and look "
+                "at its mount; the agent tries again by itself."
+            ) from e
 
     def _pairs(self) -> list[str]:
         with contextlib.suppress(FileNotFoundError):
@@ -126,7 +144,8 @@ class NodeCertificate:
         """Ask, or raise again what the last answer was if that is not long ago: the longer it waits, the less often."""
         self._request.raise_answer(name, self._ticks())
         try:
-            self._ask(name)
+            with self._space_in_folder():
+                self._ask(name)
         except OvnError as e:
             self._request.keep_answer(e, self._ticks(), longest=_SELDOM_IN_NEED if in_need else _SELDOM)
             raise
@@ -257,6 +276,12 @@ def discard_certificate(folder: str) -> OvnError | None:
     except OSError as e:
         return Refused(f"The certificate that this node had of its own cannot be deleted: {e}. Delete it on the node.")
     return None
+
+
+def _text_of(path: str) -> str:
+    with contextlib.suppress(OSError, ValueError), open(path, encoding="utf-8") as file:
+        return file.read()
+    return ""
 
 
 def _decoded(certificate: str) -> str:

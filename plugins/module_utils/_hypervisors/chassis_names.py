@@ -23,14 +23,13 @@ Names = t.Mapping[str, str]  # node to system id
 
 
 class NameEvidence(t.NamedTuple):
-    """What was known before: `recorded` by the last run, and `confirmed` for a certificate by an earlier one, None if none of them gave certificates.
+    """What was known before: `confirmed` for a certificate by an earlier run, None if none of them gave certificates.
 
     `given` are names that OVNChassis have from other clients; no kubelet may write these. `owner` is the mark of our rows in the Southbound database.
     `others` are chassis that are not of this cluster, for example machines of the inventory.
     """
 
     owner: str
-    recorded: Names
     confirmed: Names | None
     given: Names
     others: t.Collection[str] = ()
@@ -44,7 +43,11 @@ class ConfirmedNames(t.NamedTuple):
 
 
 def confirm_names(chassis: t.Sequence[Chassis], registry: Registry | None, evidence: NameEvidence) -> ConfirmedNames:
-    """Return which nodes may have a certificate. A name that was confirmed once stays so for its node: a renewal needs no Southbound database."""
+    """Return which nodes may have a certificate.
+
+    A name that was confirmed once stays so for its node, and a renewal needs no Southbound database. But not if the row is marked as that of another cluster:
+    then the name was confirmed while the row was away.
+    """
     problems = {one.node.name: problem for one in chassis if (problem := _problem(one, registry, evidence))}
     if evidence.confirmed is None and registry is None:
         return ConfirmedNames(None, problems)
@@ -56,24 +59,23 @@ def _problem(one: Chassis, registry: Registry | None, evidence: NameEvidence) ->
     node, name = one.node.name, one.system_id
     if name in evidence.others:
         return f'The inventory has another chassis "{name}". Give node {node} another name, then run again.'
-    if (evidence.confirmed or {}).get(node) == name:
+    is_confirmed = (evidence.confirmed or {}).get(node) == name
+    row = registry.chassis.get(name) if registry is not None else None
+    is_ours = row is None or (row.owner and row.owner == evidence.owner)
+    if row is not None and not is_ours and (row.owner or not is_confirmed):
+        return (
+            f'The Southbound database has a chassis "{name}" of host {row.hostname or "(no name)"} with address {format_addresses(row)}, which is not '
+            f"marked as one of this cluster, so node {node} gets no certificate with that name. Give the node another one. If that chassis was this node, or "
+            f"is gone for good, run `ovn-sbctl chassis-del {name}`, then run again."
+        )
+    if is_confirmed:
         return ""
     if registry is None:
         return (
             f'Nobody knows whether another chassis has the name "{name}" of node {node}: the Southbound database was not asked. Give this control node '
             "access to it, then run again."
         )
-    row = registry.chassis.get(name)
-    if row is not None and not (row.owner and row.owner == evidence.owner):
-        return (
-            f'The Southbound database has a chassis "{name}" of host {row.hostname or "(no name)"} with address {format_addresses(row)}, which is not '
-            f"marked as one of this cluster, so node {node} gets no certificate with that name. Give the node another one. If that chassis was this node, or "
-            f"is gone for good, run `ovn-sbctl chassis-del {name}`, then run again."
-        )
     if name in (node, evidence.given.get(node)):
-        return ""
-    # Nodes that shared a certificate until now, and are registered.
-    if evidence.confirmed is None and row is not None and evidence.recorded.get(node) == name:
         return ""
     return (
         f'Node {node} has the name "{name}" from an annotation, which a node can write itself. If it is right, declare it as spec.systemId of OVNChassis '

@@ -104,7 +104,6 @@ def with_confirmed_names(plan: HypervisorPlan, others: t.Collection[str]) -> Hyp
     config = plan.observed.settings
     evidence = NameEvidence(
         plan.observed.owner,
-        recorded_nodes(config),
         confirmed_names(config),
         {
             node: settings["system_id"]

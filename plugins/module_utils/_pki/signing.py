@@ -91,14 +91,14 @@ def check_end(end: datetime.datetime, now: datetime.datetime, days: int) -> str:
     """Return a warning if a CA that is valid until `end` signs for less than `days`; `InvalidInput` if it has ended."""
     if now >= end:
         raise InvalidInput(
-            f"The CA of the chassis has ended on {end:%Y-%m-%d}: nobody accepts what it signs. Let nodes share a certificate (ovn_node_certificates: shared), "
-            "then replace it (c5c3.ovn.rotate, or ovn_pki_chassis_ca_certificate)."
+            f"The CA of the chassis has ended on {end:%Y-%m-%d}: nobody accepts what it signs. Replace it: run c5c3.ovn.rotate with "
+            "ovn_pki_rotate=chassis, or give another one in three runs (ovn_pki_chassis_ca_certificate, see the README of the role ovn_pki)."
         )
     if end - now >= datetime.timedelta(days=days):
         return ""
     return (
         f"The CA of the chassis ends on {end:%Y-%m-%d}, so the certificates of nodes end then, and not after {days} days. Replace it in "
-        "time, while nodes share a certificate (ovn_node_certificates: shared; c5c3.ovn.rotate, or ovn_pki_chassis_ca_certificate)."
+        "time: run c5c3.ovn.rotate with ovn_pki_rotate=chassis, or give another one in three runs (ovn_pki_chassis_ca_certificate)."
     )
 
 

@@ -27,8 +27,13 @@ def signer_problem(signer: Variables, *, given: bool, directory: str, key_proble
         )
     if needed and not signer["private_key"]:
         where = "ovn_pki_chassis_ca_private_key" if given else f"{directory}/chassis-ca-key.pem"
+        replace = (
+            "give another CA in three runs, see the README of the role ovn_pki"
+            if given
+            else "run c5c3.ovn.rotate with ovn_pki_rotate=chassis, which replaces that CA and the certificates of nodes"
+        )
         return (
             f"There is no key of the CA of the chassis ({where}), so nobody can sign for nodes with certificates of their own: the first ones would lose "
-            "ovn-controller. Bring the key back, or let nodes share a certificate (ovn_node_certificates=shared)."
+            f"ovn-controller. Bring the key back. When it is lost for good, {replace}."
         )
     return ""

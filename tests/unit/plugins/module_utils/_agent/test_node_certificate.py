@@ -171,6 +171,63 @@ def test_a_pair_that_was_not_used_for_want_of_time_is_used(node: Node) -> None:
     assert not node.is_settled()
 
 
+@pytest.mark.parametrize("due", ["by its age", "by its CA"])
+def test_a_renewal_that_was_cut_off_is_used_without_another_run(node: Node, due: str) -> None:
+    """The agent was killed before the link was moved, while the former certificate works: nobody signs the same request twice."""
+    node.agent = node.new_agent(issuer="")
+    node.use(node.sign(authority=AUTHORITY if due == "by its age" else OTHER))
+    former = os.readlink(node.folder / "current")
+    later = 250.0 if due == "by its age" else 0.0
+    node.now += later * DAY
+    kept = node.folder / "kept"
+    shutil.copytree(node.folder / former, kept)
+    node.use(node.sign(days=later))
+    shutil.rmtree(node.folder / former, ignore_errors=True)
+    kept.rename(node.folder / former)
+    (node.folder / "current").unlink()
+    (node.folder / "current").symlink_to(former)
+    (node.folder / "pair-bad").mkdir()
+    node.agent = node.new_agent()
+    assert node.is_settled()
+    assert node.agent.problem == ""
+    assert os.readlink(node.folder / "current") != former
+    assert len(list(node.folder.glob("pair-*"))) == 1
+
+
+def test_a_pair_that_ends_earlier_is_not_used(node: Node) -> None:
+    """The agent was killed before it had deleted the former one."""
+    node.use(node.sign())
+    kept = node.folder / "kept"
+    shutil.copytree(node.folder / "current", kept)
+    node.use(node.sign(days=1.0))
+    kept.rename(node.folder / "pair-0")
+    node.now += 250 * DAY
+    newest = os.readlink(node.folder / "current")
+    assert not node.is_settled(), "it asks"
+    assert os.readlink(node.folder / "current") == newest
+
+
+def test_a_folder_that_cannot_be_written(node: Node, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Also root cannot make a file below one. Without a certificate the agent says why; with one it goes on, and says it as of each renewal."""
+    blocked = tmp_path_factory.mktemp("blocked") / "file"
+    blocked.write_text("")
+    whole, node.folder = node.folder, blocked
+    with pytest.raises(Refused, match=r"cannot be kept in .*/file of its pod: .*Not a directory.*Free some space"):
+        node.new_agent().ensure("a")
+    node.folder = whole
+    node.use(node.sign())
+    node.now += 250 * DAY
+    (node.folder / "next").write_text("")
+    assert node.is_settled()
+    assert "cannot be kept in" in node.agent.problem
+    assert not node.agent.is_urgent
+    # It is found again without a file being written.
+    (node.folder / "issuer.pem.new").mkdir()
+    found = node.new_agent().read()
+    assert found is not None
+    assert found.of_issuer
+
+
 def test_a_clock_that_is_behind_is_no_reason_to_ask(node: Node) -> None:
     node.use(node.sign(days=1.0))
     found = node.agent.read()

@@ -49,7 +49,7 @@ def registry(*rows: tuple[str, str]) -> Registry:
 
 
 def evidence(**changes: t.Any) -> NameEvidence:
-    return NameEvidence("ours", {}, {}, {})._replace(**changes)
+    return NameEvidence("ours", {}, {})._replace(**changes)
 
 
 @pytest.mark.parametrize(
@@ -66,32 +66,32 @@ def evidence(**changes: t.Any) -> NameEvidence:
             "c1", [("c1", "")], evidence(), "not marked as one of this cluster", id="the victim by annotation"
         ),
         pytest.param("c1", [], evidence(), "from an annotation", id="a name by annotation"),
-        pytest.param("c1", [], evidence(recorded={"a": "c1"}), "from an annotation", id="recorded by a run before"),
-        pytest.param(
-            "c1", [("c1", "ours")], evidence(recorded={"a": "c1"}), "from an annotation", id="of one that was ours"
-        ),
+        pytest.param("c1", [("c1", "ours")], evidence(), "from an annotation", id="of one that was ours"),
         pytest.param("c1", [], evidence(given={"a": "c1"}), "", id="somebody else gave it"),
         pytest.param("c1", [("c1", "")], evidence(given={"a": "c1"}), "not marked", id="given, and a machine has it"),
         pytest.param("c1", [], evidence(given={"b": "c1"}), "from an annotation", id="given to another node"),
         pytest.param("c1", None, evidence(confirmed={"a": "c1"}), "", id="confirmed: a renewal asks nobody"),
         pytest.param("c1", [("c1", "")], evidence(confirmed={"a": "c1"}), "", id="confirmed once"),
+        pytest.param(
+            "a",
+            [("a", "x")],
+            evidence(confirmed={"a": "a"}),
+            "not marked",
+            id="confirmed while the row of others was away",
+        ),
+        pytest.param("a", [("a", "ours")], evidence(confirmed={"a": "a"}), "", id="confirmed and registered"),
         pytest.param("c1", [], evidence(confirmed={"a": "a"}), "from an annotation", id="another name was confirmed"),
         pytest.param(
             "c1", [], evidence(confirmed={"a": "c1"}, others=["c1"]), "another chassis", id="confirmed, now a machine"
         ),
         pytest.param(
-            "c1",
-            [("c1", "ours")],
-            evidence(recorded={"a": "c1"}, confirmed=None),
-            "",
-            id="registered while nodes shared a certificate",
+            "c1", [("c1", "ours")], evidence(confirmed=None), "from an annotation", id="registered while nodes shared"
         ),
         pytest.param(
-            "c1", [], evidence(recorded={"a": "c1"}, confirmed=None), "from an annotation", id="shared, not registered"
+            "c1", [("c1", "ours")], evidence(confirmed=None, given={"a": "c1"}), "", id="registered, and declared"
         ),
-        pytest.param(
-            "c1", [("c1", "")], evidence(recorded={"a": "c1"}, confirmed=None), "not marked", id="shared, of others"
-        ),
+        pytest.param("a", [("a", "ours")], evidence(confirmed=None), "", id="registered by the name of the Node"),
+        pytest.param("c1", [("c1", "")], evidence(confirmed=None), "not marked", id="shared, of others"),
     ],
 )
 def test_who_may_have_a_certificate(

@@ -287,6 +287,8 @@ class TestSigning:
         signer = SigningAuthority(certificate, key, "", 365)
         later = not_after(signer.certificate) + datetime.timedelta(hours=hours)
         for attempt in (signer.check, lambda now: signer.sign(pem_of(request()), "a.example.com", now)):
-            with pytest.raises(InvalidInput, match=r"has ended on .* Let nodes share a certificate .* replace it"):
+            with pytest.raises(
+                InvalidInput, match=r"has ended on .* Replace it: run c5c3\.ovn\.rotate with ovn_pki_rotate=chassis"
+            ):
                 attempt(later)
         assert "ends on" in signer.check(NOW)

@@ -18,9 +18,15 @@ MODE = "The key of the CA is not used: mode"
         pytest.param("c", "k", False, MODE, False, MODE, id="the same at a removal, which signs, too"),
         pytest.param("", "", False, "", True, "/srv/chassis-ca.pem, so nobody", id="no CA"),
         pytest.param(
-            "c", "", False, "", True, "(/srv/chassis-ca-key.pem), so nobody", id="a key that is kept elsewhere"
+            "c",
+            "",
+            False,
+            "",
+            True,
+            "lost for good, run c5c3.ovn.rotate with ovn_pki_rotate=chassis",
+            id="a key that is kept elsewhere",
         ),
-        pytest.param("c", "", True, "", True, "(ovn_pki_chassis_ca_private_key), so nobody", id="no variable"),
+        pytest.param("c", "", True, "", True, "lost for good, give another CA in three runs", id="no variable"),
         pytest.param("", "", False, "", False, "", id="a removal or check mode without a CA"),
         pytest.param("c", "", True, "", False, "", id="a removal or check mode without a key"),
     ],
