@@ -86,10 +86,10 @@ class Hypervisors:
     def chassis(self) -> dict[str, t.Any]:
         return {item["metadata"]["name"]: item for item in self.get(API)["items"]}
 
-    def token_of(self, node: str, *, bound: bool = True) -> str:
-        """Return the token that a kubelet mounts into the pod of ovn-controller on this node."""
+    def token_of(self, node: str, *, bound: bool = True, account: str = "ovn-controller") -> str:
+        """Return the token that a kubelet mounts into the pod of this account on this node."""
         pods = f"/api/v1/namespaces/{self.namespace}/pods"
-        name, account = f"ovn-controller-{node}", "ovn-controller"
+        name = f"{account}-{node}"
         container = {"name": "agent", "image": "ovn"}
         spec = {"nodeName": node, "serviceAccountName": account, "containers": [container]}
         try:
@@ -101,11 +101,11 @@ class Hypervisors:
         body = {"spec": {"boundObjectRef": reference if bound else None}}
         return str(json.loads(self.server.request("POST", place, body))["status"]["token"])
 
-    def account_of(self, node: str, directory: pathlib.Path, *, bound: bool = True) -> pathlib.Path:
+    def account_of(self, node: str, directory: pathlib.Path, **token: t.Any) -> pathlib.Path:
         """Return a folder with what a kubelet mounts into that pod for the API server."""
         account = directory / f"account-{node}"
         account.mkdir(exist_ok=True)
-        (account / "token").write_text(self.token_of(node, bound=bound))
+        (account / "token").write_text(self.token_of(node, **token))
         shutil.copy(self.server.ca_certificate, account / "ca.crt")
         return account
 

@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import json
 import pathlib
-import shutil
 import time
 import typing as t
 
@@ -73,29 +72,22 @@ class Site:
         body = {"apiVersion": "ovn.c5c3.io/v1alpha1", "kind": "OVNChassis", "metadata": {"name": node}, "spec": spec}
         self.server.request("APPLY", f"{API}/{node}?fieldManager=operator&force=true", body)
 
-    def token_of(self, node: str, *, bound: bool = True, account: str = ACCOUNT) -> str:
-        """Return the token that a kubelet mounts into the pod on this node."""
-        pods = f"/api/v1/namespaces/{self.namespace}/pods"
-        name = f"{account}-{node}"
-        container = {"name": "agent", "image": "ovn"}
-        spec = {"nodeName": node, "serviceAccountName": account, "containers": [container]}
-        try:
-            found = json.loads(self.server.request("GET", f"{pods}/{name}"))
-        except OSError:
-            found = json.loads(self.server.request("POST", pods, {"metadata": {"name": name}, "spec": spec}))
-        reference = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": found["metadata"]["uid"]}
-        place = f"/api/v1/namespaces/{self.namespace}/serviceaccounts/{account}/token"
-        body = {"spec": {"boundObjectRef": reference if bound else None}}
-        return str(json.loads(self.server.request("POST", place, body))["status"]["token"])
-
     def agent(self, node: str, **token: t.Any) -> NodeCertificate:
-        folder, account = self.directory / f"tls-{node}", self.directory / f"account-{node}"
-        for one in (folder, account):
-            one.mkdir(exist_ok=True)
-        (account / "token").write_text(self.token_of(node, **token))
-        shutil.copy(self.server.ca_certificate, account / "ca.crt")
+        folder = self.directory / f"tls-{node}"
+        folder.mkdir(exist_ok=True)
+        account = self.hypervisors.account_of(node, self.directory, **token)
         api, issuer = Api(self.server.url, str(account)), self.variables().get("OVN_NODE_TLS_ISSUER", "")
         return NodeCertificate(str(folder), api, issuer, now=lambda: self.now, ticks=lambda: next(self.ticks))
+
+    def asking_agents(self) -> dict[str, NodeCertificate]:
+        """Return the agents of both nodes by the names of their chassis, which may have them. They have asked for their first certificates."""
+        self.run()
+        self.give_name("b", "b.example.com")
+        self.run()
+        agents = {"a": self.agent("a"), "b.example.com": self.agent("b")}
+        for name, agent in agents.items():
+            await_request(agent, name)
+        return agents
 
     def template(self) -> Object:
         """Return the specification of the pods."""

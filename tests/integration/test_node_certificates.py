@@ -60,12 +60,7 @@ def site(
 
 
 def test_each_node_gets_a_certificate_with_the_name_of_its_chassis(site: Site) -> None:
-    site.run()
-    site.give_name("b", "b.example.com")
-    site.run()
-    agents = {"a": site.agent("a"), "b.example.com": site.agent("b")}
-    for name, agent in agents.items():
-        await_request(agent, name)
+    agents = site.asking_agents()
     # A request stays one, however often its agent asks.
     with pytest.raises(Refused, match=r"for chassis a is not signed yet\. Run c5c3\.ovn\.hypervisors"):
         agents["a"].ensure("a")
@@ -404,7 +399,7 @@ def test_a_node_becomes_a_chassis_with_its_own_rights(
     folder, account = short_dir / "node-tls", short_dir / "account"
     for one in (folder, account):
         one.mkdir()
-    (account / "token").write_text(site.token_of(NODE))
+    (account / "token").write_text(site.hypervisors.token_of(NODE))
     shutil.copy(site.server.ca_certificate, account / "ca.crt")
     pair = [f"{folder}/current/tls.key", f"{folder}/current/tls.crt", plane.central.ca_certificate]
     try:

@@ -197,12 +197,7 @@ def test_nodes_change_to_their_own_certificates_only_if_they_can_get_them(site: 
 
 def test_what_one_node_says_ends_no_certificate_of_another(site: Site) -> None:
     """A kubelet writes annotations that no run can use; the renewals of others go on, in a run that refuses them."""
-    site.run()
-    site.give_name("b", "b.example.com")
-    site.run()
-    agents = {"a": site.agent("a"), "b.example.com": site.agent("b")}
-    for name, agent in agents.items():
-        await_request(agent, name)
+    agents = site.asking_agents()
     site.run()
     for name, agent in agents.items():
         agent.ensure(name)
