@@ -62,9 +62,9 @@ class Hypervisors:
     def get(self, path: str) -> t.Any:
         return json.loads(self.server.request("GET", path))
 
-    def pods_are_ready(self, count: int) -> None:
-        """What the controller of DaemonSets would say of `count` nodes; nobody else does here."""
-        for name in ("ovs", "ovn-controller"):
+    def pods_are_ready(self, count: int, *names: str) -> None:
+        """What the controller of DaemonSets would say of `count` nodes; nobody else does here. Without `names`: of the pods that work."""
+        for name in names or ("ovs", "ovn-controller"):
             place = f"/apis/apps/v1/namespaces/{self.namespace}/daemonsets/{name}"
             numbers = ("currentNumberScheduled", "desiredNumberScheduled", "numberReady", "updatedNumberScheduled")
             status = {

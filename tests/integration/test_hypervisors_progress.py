@@ -15,7 +15,7 @@ from _hypervisors import Hypervisors, hypervisor_cluster
 from conftest import MakeCluster, Ran, RunModule, run, until, within
 
 NODES = [f"worker-{number}" for number in range(1, 9)]
-UPDATE = {"ovsImage": {"tag": "other"}, "ovnImage": {"tag": "other"}}
+UPDATE = {part: {"resources": {"requests": {"cpu": "77m"}}} for part in ("ovs", "controller")}
 
 
 @pytest.fixture

@@ -99,3 +99,18 @@ def test_a_new_image_while_guests_talk(variable: str, gap: float, guests: tuple[
     print(f"{variable}: {lost} of {sent} packets lost, one each {interval} s, in two updates")
     assert lost * interval <= 2 * gap
     wait_for("the guests reach each other", lambda: guests[0].answered(guests[1]), 60)
+
+
+def test_an_image_that_nobody_has_replaces_nothing(guests: tuple[Guest, Guest]) -> None:
+    pods = {pod["metadata"]["uid"] for part in ("ovs", "controller") for pod in HYPERVISORS.pods(part)}
+    repository = reference("ovn-controller").rpartition(":")[0]
+    variables = {"ovn_hypervisor_openvswitch_image": {"repository": repository, "tag": "nowhere"}}
+    ping = guests[0].ping(guests[1], count=300, interval=0.1)
+    refused = playbook("hypervisors", *extra({**variables, "ovn_hypervisor_rollout_timeout": 30}), ok=False)
+    assert any("Not all nodes have" in one and "No daemon was stopped." in one for one in refused.failed), (
+        refused.failed
+    )
+    _sent, lost = losses(ping, timeout=90)
+    assert lost == 0
+    assert {pod["metadata"]["uid"] for part in ("ovs", "controller") for pod in HYPERVISORS.pods(part)} == pods
+    assert playbook("site").changed == []

@@ -18,6 +18,7 @@ from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
 from .._kubernetes.rollout_progress import is_terminating
 from .._manifests.hypervisor_pods import SETTINGS
+from .._manifests.image_pull import IMAGE_PULL
 from .._manifests.status_rights import ADMISSION
 from .desired import DesiredHypervisors
 from .lease import run_lease
@@ -109,7 +110,8 @@ class AbsentHypervisors:
             one
             # The policy on what agents may write goes after the role that lets them write at all.
             for (_api, kind, namespace, _name), one in sorted(self.observed.index.items(), key=_order)
-            if (namespace or kind in RIGHTS) and (kind != "DaemonSet" or one["metadata"]["name"] in COMPONENTS.values())
+            if (namespace or kind in RIGHTS)
+            and (kind != "DaemonSet" or one["metadata"]["name"] in (*COMPONENTS.values(), IMAGE_PULL))
         ]
 
     def _delete(self, objects: t.Iterable[Object]) -> None:

@@ -19,6 +19,7 @@ from .._kubernetes.compare import is_applied
 from .._kubernetes.progress import Progress
 from .._manifests.hypervisor_pods import LAUNCHER, SCRIPTS, SETTINGS
 from .._manifests.hypervisors import CONTROLLER, OVS, hypervisor_manifests, settings_manifest
+from .._manifests.image_pull import IMAGE_PULL
 from .._manifests.node_certificates import AUTHORITIES
 from .agent_rights import AgentRights
 from .authorities import needs_authorities
@@ -138,10 +139,12 @@ class HypervisorObjects:
         )
 
     def _obsolete(self, observed: ObservedHypervisors) -> list[Object]:
-        """Return what is left of certificates of nodes, and not declared any more."""
+        """Return what is left of certificates of nodes, and not declared any more, and of a run that was killed while nodes pulled images."""
         unwanted = [] if self.desired.has_node_certificates else observed.certificate_rights
         authorities = observed.index.get(("v1", "ConfigMap", self.desired.namespace, AUTHORITIES))
-        return [*unwanted, *([authorities] if authorities is not None and not needs_authorities(self.desired) else [])]
+        left = [authorities] if authorities is not None and not needs_authorities(self.desired) else []
+        pull = observed.daemon_set(IMAGE_PULL)
+        return [*unwanted, *left, *([pull] if pull is not None else [])]
 
     def _delete(self, observed: ObservedHypervisors, objects: t.Iterable[Object]) -> None:
         for one in objects:

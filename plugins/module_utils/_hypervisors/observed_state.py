@@ -21,6 +21,7 @@ from .._kubernetes.client import Cluster
 from .._kubernetes.version import tokens_name_nodes
 from .._manifests.hypervisor_pods import SETTINGS
 from .._manifests.hypervisors import CONTROLLER
+from .._manifests.image_pull import IMAGE_PULL_COMPONENT
 from .._manifests.node_certificates import AUTHORITIES, FOLDER_VARIABLE, environment_of, role_name
 from .._manifests.status_rights import STATUS_RIGHTS, status_rights_name
 from .nodes import Node, parse_node
@@ -115,7 +116,7 @@ def read_state(cluster: Cluster, name: str, namespace: str, *, node_certificates
     nodes = [parse_node(node) for node in cluster.list("v1", "Node")]
     kinds = [("v1", "ConfigMap"), ("v1", "ServiceAccount"), ("apps/v1", "DaemonSet")]
     found = list_objects(cluster, kinds, namespace, f"{managed},app.kubernetes.io/instance={name}")
-    index = {key: one for key, one in found.items() if _component(one) in COMPONENTS}
+    index = {key: one for key, one in found.items() if _component(one) in (*COMPONENTS, IMAGE_PULL_COMPONENT)}
     foreign = found.keys() - index.keys()
     if node_certificates or _had_node_certificates(index, namespace):
         index.update(_read_certificate_rights(cluster, name, namespace))

@@ -101,7 +101,7 @@ def pod_problems(
     places: dict[tuple[str, str], Object] = {}
     for pod in pods:
         component = (pod["metadata"].get("labels") or {}).get(COMPONENT, "")
-        place = _node_of(pod)
+        place = node_of(pod)
         # A pod that is being replaced must not hide the new one.
         if (place, component) not in places or not is_terminating(pod):
             places[place, component] = pod
@@ -120,7 +120,7 @@ def pod_problems(
     return problems
 
 
-def _node_of(pod: Object) -> str:
+def node_of(pod: Object) -> str:
     """Return the pod's node, also while it is not scheduled yet: a DaemonSet names the node in an affinity."""
     node = pod["spec"].get("nodeName")
     if node:

@@ -19,6 +19,7 @@ from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
 from .._kubernetes.version import check_tokens, check_version
 from .desired import DesiredHypervisors
+from .image_pull import pull_images
 from .lease import run_lease
 from .node_signing import NodeSigning
 from .objects import HypervisorObjects
@@ -139,6 +140,7 @@ class Hypervisors:
     def _apply(self, plan: HypervisorPlan) -> t.Mapping[str, str]:
         """Apply the objects and return the removed nodes that have to stay recorded, with their system ids."""
         self.objects.apply_foundations(plan.observed)
+        pull_images(self.cluster, self.desired, plan, self.progress, check_mode=self.check_mode)
         self.objects.apply(plan)
         return self._remove_chassis(plan)
 
