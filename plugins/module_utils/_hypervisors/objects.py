@@ -57,6 +57,14 @@ class HypervisorObjects:
             for manifest in manifests
         )
 
+    def daemon_sets(self, plan: HypervisorPlan) -> list[Object]:
+        """Return the desired DaemonSets. They do not depend on the settings."""
+        return [manifest for manifest in self._manifests(plan, {}) if manifest["kind"] == "DaemonSet"]
+
+    def delete_image_pull(self, observed: ObservedHypervisors) -> None:
+        """Delete what a run that was killed has left while nodes pulled images."""
+        self._delete(observed, _image_pull(observed))
+
     def apply_foundations(self, observed: ObservedHypervisors) -> None:
         """Apply the definition, and a namespace whose pods may use the network and folders of their node."""
         manifests = [chassis_definition()]
@@ -142,9 +150,8 @@ class HypervisorObjects:
         """Return what is left of certificates of nodes, and not declared any more, and of a run that was killed while nodes pulled images."""
         unwanted = [] if self.desired.has_node_certificates else observed.certificate_rights
         authorities = observed.index.get(("v1", "ConfigMap", self.desired.namespace, AUTHORITIES))
-        left = [authorities] if authorities is not None and not needs_authorities(self.desired) else []
-        pull = observed.daemon_set(IMAGE_PULL)
-        return [*unwanted, *left, *([pull] if pull is not None else [])]
+        former = [authorities] if authorities is not None and not needs_authorities(self.desired) else []
+        return [*unwanted, *former, *_image_pull(observed)]
 
     def _delete(self, observed: ObservedHypervisors, objects: t.Iterable[Object]) -> None:
         for one in objects:
@@ -199,3 +206,8 @@ class HypervisorObjects:
                 "There is a new launcher script. Pods that run go on under the old one until they are restarted, for example by "
                 f"kubectl -n {self.desired.namespace} rollout restart daemonset/{OVS} daemonset/{CONTROLLER}"
             )
+
+
+def _image_pull(observed: ObservedHypervisors) -> list[Object]:
+    daemon_set = observed.daemon_set(IMAGE_PULL)
+    return [] if daemon_set is None else [daemon_set]

@@ -135,10 +135,14 @@ def node_of(pod: Object) -> str:
     return ""
 
 
+def describe_missing_pod(node: Node, daemon_set: str) -> str:
+    taints = f" (the node has the taints {', '.join(node.taints)})" if node.taints else ""
+    return f"no pod of DaemonSet {daemon_set} is there{taints}"
+
+
 def _pod_problem(node: Node, pod: Object | None, daemon_set: str) -> str:
     if pod is None:
-        taints = f" (the node has the taints {', '.join(node.taints)})" if node.taints else ""
-        return f"no pod of DaemonSet {daemon_set} is there{taints}"
+        return describe_missing_pod(node, daemon_set)
     if is_ready(pod):
         return ""
     found = diagnose_containers(pod)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-One run: plan, acquire the Lease if anything differs, apply the difference, delete removed chassis, wait, write the status.
+One run: plan, acquire the Lease if anything differs, have the nodes pull new images, apply the difference, delete removed chassis, wait, write the status.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from .._kubernetes.access_review import denied_accesses
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
 from .._kubernetes.version import check_tokens, check_version
+from .._manifests.hypervisors import CONTROLLER, OVS
+from .._manifests.image_pull import images_to_pull
 from .desired import DesiredHypervisors
 from .image_pull import pull_images
 from .lease import run_lease
@@ -26,6 +28,7 @@ from .objects import HypervisorObjects
 from .observed_state import ObservedHypervisors, read_state
 from .plan import MOST_LISTED, HypervisorPlan, plan_hypervisors, refuse, with_confirmed_names, with_registry
 from .pods import components_of
+from .pull_state import split_into_waves
 from .removal import ChassisRemoval
 from .settings import Chassis
 from .southbound import Registry, read_registry
@@ -65,6 +68,7 @@ class Hypervisors:
             raise self._after_renewals(e) from e
         try:
             plan = self._acquire_lease(plan, "bring the hypervisors to the declared state") or plan
+            plan = self._pull_images(plan)
             left = self._apply(plan)
             if self.desired.has_node_certificates:
                 self.signing.sign(plan)
@@ -137,10 +141,25 @@ class Hypervisors:
             return None
         return self._read_and_plan()
 
+    def _pull_images(self, plan: HypervisorPlan) -> HypervisorPlan:
+        """Have the nodes pull new images, and return the plan that is true then: that may take hours. Without new images it stays."""
+        observed = [one for name in (OVS, CONTROLLER) if (one := plan.observed.daemon_set(name)) is not None]
+        images = images_to_pull(self.objects.daemon_sets(plan), observed)
+        waves = split_into_waves(one.node for one in plan.chassis)
+        if not self.desired.wait or not images or not waves:
+            return plan
+        self.progress.steps.append(f"pull {' and '.join(images)} on the nodes")
+        if self.check_mode:
+            return plan
+        self.objects.delete_image_pull(plan.observed)
+        with self._signing(plan):
+            pull_images(self.cluster, self.desired, self.lease, waves, images, self.progress)
+        self.lease.acquire_or_renew("update the pods")
+        return self._read_and_plan()
+
     def _apply(self, plan: HypervisorPlan) -> t.Mapping[str, str]:
         """Apply the objects and return the removed nodes that have to stay recorded, with their system ids."""
         self.objects.apply_foundations(plan.observed)
-        pull_images(self.cluster, self.desired, plan, self.progress, check_mode=self.check_mode)
         self.objects.apply(plan)
         return self._remove_chassis(plan)
 

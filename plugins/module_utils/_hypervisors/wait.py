@@ -15,21 +15,10 @@ from .._api.names import MANAGER, Object
 from .._deadline import Deadline, ProgressDeadline
 from .._errors import OvnError, TimedOut, Unreachable
 from .._kubernetes.client import Cluster
-from .._kubernetes.pod_diagnosis import diagnose_containers
 from .._kubernetes.workload_watch import watch_until
 from .._progress import report_progress
 from .desired import DesiredHypervisors
-from .pods import (
-    COMPONENTS,
-    components_of,
-    describe_rollout,
-    explain,
-    is_ready,
-    node_of,
-    pod_problems,
-    rolled_out,
-    rollout_counts,
-)
+from .pods import COMPONENTS, components_of, describe_rollout, explain, pod_problems, rolled_out, rollout_counts
 from .settings import Chassis
 from .southbound import Registry, read_registry
 
@@ -54,72 +43,32 @@ def await_pods(
 
     `known` are the DaemonSets as read last. A rollout may take hours, one node after the other, so the time counts from the last progress.
     """
-    down = sum(not one.node.ready or one.node.name in uncertified for one in chassis)
-    rollout = _Rollout(list(components_of(desired.spec.ovs.mode).values()), our_pods(desired.name), len(chassis), down)
-    stuck = _follow(cluster, desired, rollout, known)
-    if stuck:
-        raise TimedOut(
-            f"The pods of the hypervisors in namespace {desired.namespace} were not ready, with {stuck}. {why(cluster, desired, chassis)}"
-            "Run again when that is repaired; nothing has to be undone."
-        )
-
-
-def await_images(
-    cluster: Cluster, desired: DesiredHypervisors, daemon_set: Object, chassis: t.Sequence[Chassis]
-) -> None:
-    """Return when the pods that pull images are ready on all nodes that are; `TimedOut` says on which they are not, and why."""
-    name, labels = daemon_set["metadata"]["name"], daemon_set["metadata"]["labels"]
-    selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
-    down = sum(not one.node.ready for one in chassis)
-    stuck = _follow(cluster, desired, _Rollout([name], selector, len(chassis), down), {name: daemon_set})
-    if not stuck:
-        return
-    pods = [pod for pod in cluster.list("v1", "Pod", desired.namespace, labels=selector) if not is_ready(pod)]
-    ready = {one.node.name for one in chassis if one.node.ready}
-    found = [
-        f"node {node}: {'; '.join(diagnose_containers(pod)) or 'its pod is not ready'}"
-        for pod in pods
-        if (node := node_of(pod)) in ready
-    ]
-    more = f" and {len(found) - _MOST_LISTED} more" if len(found) > _MOST_LISTED else ""
-    raise TimedOut(f"{stuck}. {'; '.join(sorted(found)[:_MOST_LISTED])}{more}.")
-
-
-class _Rollout(t.NamedTuple):
-    """DaemonSets, the labels that select them, the number of their nodes, and of those that do not count."""
-
-    names: t.Sequence[str]
-    labels: str
-    nodes: int
-    down: int
-
-
-def _follow(cluster: Cluster, desired: DesiredHypervisors, rollout: _Rollout, known: t.Mapping[str, Object]) -> str:
-    """Return an empty string when the DaemonSets are rolled out; how far they got if there was no progress for `wait_timeout`."""
+    components = components_of(desired.spec.ovs.mode).values()
+    nodes, down = len(chassis), sum(not one.node.ready or one.node.name in uncertified for one in chassis)
     deadline = ProgressDeadline(desired.wait_timeout)
-
-    def shown(state: t.Mapping[str, Object]) -> str:
-        return describe_rollout(state, rollout.names, rollout.nodes, rollout.down)
 
     def good(state: t.Mapping[str, Object]) -> bool:
         deadline.observe(rollout_counts(state.values()))
-        done = all(name in state and rolled_out(state[name], rollout.nodes, rollout.down) for name in rollout.names)
+        done = all(name in state and rolled_out(state[name], nodes, down) for name in components)
         if not done:
-            report_progress(f"wait for the pods: {shown(state)}")
+            report_progress(f"wait for the pods: {describe_rollout(state, components, nodes, down)}")
         return done
 
-    state = known
+    state, labels = known, our_pods(desired.name)
     while True:
         # A watch ends when there was no progress since it began, or when the API server ends it.
         seconds = max(1.0, deadline.left())
-        state = watch_until(
-            cluster, "DaemonSet", desired.namespace, good, known=state, labels=rollout.labels, timeout=seconds
-        )
+        state = watch_until(cluster, "DaemonSet", desired.namespace, good, known=state, labels=labels, timeout=seconds)
         if good(state):
-            return ""
+            return
         if deadline.expired:
-            return f"{deadline.stalled()}: {shown(state)}"
+            break
         time.sleep(min(_PAUSE, deadline.left()))
+    raise TimedOut(
+        f"The pods of the hypervisors in namespace {desired.namespace} were not ready, with {deadline.stalled()}: "
+        f"{describe_rollout(state, components, nodes, down)}. {why(cluster, desired, chassis)}"
+        "Run again when that is repaired; nothing has to be undone."
+    )
 
 
 def why(cluster: Cluster, desired: DesiredHypervisors, chassis: t.Sequence[Chassis]) -> str:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Watches pods until the last one on some nodes is gone.
+Watches pods until they are as a caller waits for, or until the last one on some nodes is gone.
 """
 
 from __future__ import annotations
@@ -53,6 +53,33 @@ def await_no_pods(
             if not _is_worth_a_list(e):
                 raise
         time.sleep(min(_PAUSE, deadline.left()))
+
+
+def watch_pods(
+    cluster: Cluster,
+    namespace: str,
+    is_reached: t.Callable[[t.Collection[Object]], bool],
+    *,
+    labels: str,
+    timeout: float,
+) -> bool:
+    """Return whether `is_reached` holds for all pods with these labels: True as soon as it does, False after `timeout` seconds, or if the watch was lost."""
+    pods, version = cluster.list_with_version("v1", "Pod", namespace, labels=labels)
+    found = {pod["metadata"]["uid"]: pod for pod in pods}
+    if is_reached(found.values()):
+        return True
+    try:
+        for event, pod in cluster.watch("v1", "Pod", namespace, labels=labels, since=version, timeout=timeout):
+            if event == "DELETED":
+                found.pop(pod["metadata"]["uid"], None)
+            else:
+                found[pod["metadata"]["uid"]] = pod
+            if is_reached(found.values()):
+                return True
+    except OvnError as e:
+        if not _is_worth_a_list(e):
+            raise
+    return False
 
 
 def _is_on(pod: Object, nodes: t.Container[str]) -> bool:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Pods that only pull images, on all hypervisors at once: a DaemonSet ends the former pod of a node before it pulls the image of the next one.
+Pods that only pull images: a DaemonSet ends the former pod of a node before it pulls the image of the next one.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Component, Object, metadata, selector
-from .._api.pod_fields import Image
 from .hypervisors import CONTROLLER
-from .pods import container, pod_security, scheduling, tolerations
+from .pods import container_security, pod_security, scheduling, tolerations
 
 if t.TYPE_CHECKING:
     from .._api.spec import ClusterSpec
@@ -22,29 +21,36 @@ IMAGE_PULL = "ovn-image-pull"
 IMAGE_PULL_COMPONENT: Component = "image-pull"
 _RESOURCES = {"requests": {"cpu": "1m", "memory": "8Mi"}, "limits": {"memory": "32Mi"}}
 
-
-def images_to_pull(spec: ClusterSpec, observed: t.Iterable[Object]) -> list[Image]:
-    """Return the images of `spec` that none of the DaemonSets has; none if there is no DaemonSet, and so no daemon that would have to wait."""
-    templates = [one["spec"]["template"]["spec"] for one in observed]
-    present = {container["image"] for template in templates for container in template["containers"]}
-    wanted = {image.reference: image for image in (spec.ovs_image, spec.ovn_image) if image.pull_policy != "Never"}
-    return [image for reference, image in wanted.items() if present and reference not in present]
+Images = t.Mapping[str, str]  # reference to pull policy
 
 
-def image_pull_manifest(spec: ClusterSpec, images: t.Sequence[Image], *, name: str, namespace: str) -> Object:
-    """Return a DaemonSet whose pods are ready on the nodes that have all the images."""
+def images_to_pull(desired: t.Iterable[Object], observed: t.Iterable[Object]) -> Images:
+    """Return the images of the desired DaemonSets that none of the observed ones has; none if none is observed: then there is no daemon to keep running."""
+    present = {one["image"] for one in _containers(observed)}
+    new = {one["image"]: one["imagePullPolicy"] for one in _containers(desired) if one["imagePullPolicy"] != "Never"}
+    return {reference: policy for reference, policy in new.items() if present and reference not in present}
+
+
+def _containers(daemon_sets: t.Iterable[Object]) -> t.Iterator[Object]:
+    for one in daemon_sets:
+        pod = one["spec"]["template"]["spec"]
+        yield from (*(pod.get("initContainers") or ()), *pod["containers"])
+
+
+def image_pull_manifest(
+    spec: ClusterSpec, images: Images, nodes: t.Iterable[str], *, name: str, namespace: str
+) -> Object:
+    """Return the DaemonSet with a container for each image, for `nodes` alone.
+
+    Its pods have no priority class: they must not preempt the pods of others. An update needs no place of theirs.
+    """
     common = metadata(IMAGE_PULL, namespace, name, IMAGE_PULL_COMPONENT)
-
-    def pod_container(number: int, image: Image, command: list[str]) -> Object:
-        return {**container(f"image-{number}", image, command), "resources": _RESOURCES}
-
     return {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
         "metadata": common,
         "spec": {
             "selector": {"matchLabels": selector(name, IMAGE_PULL_COMPONENT)},
-            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%", "maxSurge": 0}},
             "template": {
                 "metadata": {"labels": common["labels"]},
                 "spec": {
@@ -52,17 +58,32 @@ def image_pull_manifest(spec: ClusterSpec, images: t.Sequence[Image], *, name: s
                     "serviceAccountName": CONTROLLER,
                     "automountServiceAccountToken": False,
                     "enableServiceLinks": False,
-                    **scheduling(spec, spec.controller.priority_class_name),
+                    **scheduling(spec, ""),
                     "terminationGracePeriodSeconds": 1,
                     "nodeSelector": dict(spec.controller.node_selector),
+                    "affinity": _affinity(nodes),
                     **tolerations(spec.controller.tolerations),
                     "securityContext": pod_security(),
-                    "initContainers": [
-                        pod_container(number, image, ["sh", "-c", "exit 0"])
-                        for number, image in enumerate(images[1:], 2)
-                    ],
-                    "containers": [pod_container(1, images[0], ["sleep", "infinity"])],
+                    # None of them is an init container: an image that does not run `sleep` must not keep the node from the next one.
+                    "containers": [_container(number, *image) for number, image in enumerate(images.items(), 1)],
                 },
             },
         },
+    }
+
+
+def _affinity(nodes: t.Iterable[str]) -> Object:
+    """Return the affinity to any of these nodes. A field of a node is compared with one value, so each node has a term of its own."""
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]} for node in nodes]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+
+
+def _container(number: int, reference: str, policy: str) -> Object:
+    return {
+        "name": f"image-{number}",
+        "image": reference,
+        "imagePullPolicy": policy,
+        "command": ["sleep", "infinity"],
+        "securityContext": container_security(),
+        "resources": _RESOURCES,
     }

@@ -7,6 +7,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.image_pull import (
     image_pull_manifest,
     images_to_pull,
@@ -22,36 +23,60 @@ def daemon_set(*images: str) -> Object:
 def spec(ovs_tag: str, ovn_tag: str, policy: str = "IfNotPresent", **more: t.Any) -> t.Any:
     images = {"ovsImage": ovs_tag, "ovnImage": ovn_tag}
     given = {key: {"repository": "r", "tag": tag, "pullPolicy": policy} for key, tag in images.items()}
-    return parse_spec({**given, **more}, name="ovn", namespace="net")
+    return parse_spec({"tls": {"enabled": False}, **given, **more}, name="ovn", namespace="net")
+
+
+def desired(*args: t.Any, **more: t.Any) -> list[Object]:
+    manifests = hypervisor_manifests(
+        spec(*args, **more),
+        name="ovn",
+        namespace="net",
+        southbound=[],
+        northbound=[],
+        tls_secret=None,
+        api_server="",
+        settings={},
+        archive=b"",
+    )
+    return [one for one in manifests if one["kind"] == "DaemonSet"]
+
+
+BOTH = [daemon_set("r:1", "r:1"), daemon_set("r:2")]
 
 
 @pytest.mark.parametrize(
-    ("wanted", "observed", "expected"),
+    ("declared", "observed", "expected"),
     [
-        pytest.param(spec("1", "2"), [], [], id="first rollout"),
-        pytest.param(spec("1", "2"), [daemon_set("r:1", "r:1"), daemon_set("r:2")], [], id="the same"),
-        pytest.param(spec("2", "1"), [daemon_set("r:1"), daemon_set("r:2")], [], id="both are there already"),
-        pytest.param(spec("3", "2"), [daemon_set("r:1"), daemon_set("r:2")], ["r:3"], id="Open vSwitch"),
-        pytest.param(spec("3", "4"), [daemon_set("r:1"), daemon_set("r:2")], ["r:3", "r:4"], id="both"),
-        pytest.param(spec("3", "3"), [daemon_set("r:1")], ["r:3"], id="one for both"),
-        pytest.param(spec("3", "4", "Never"), [daemon_set("r:1")], [], id="never pulled"),
+        pytest.param(desired("1", "2"), [], [], id="first rollout"),
+        pytest.param(desired("1", "2"), BOTH, [], id="the same"),
+        pytest.param(desired("2", "1"), BOTH, [], id="both are there already"),
+        pytest.param(desired("3", "2"), BOTH, ["r:3"], id="Open vSwitch"),
+        pytest.param(desired("3", "4"), BOTH, ["r:3", "r:4"], id="both"),
+        pytest.param(desired("3", "3"), [daemon_set("r:1")], ["r:3"], id="one for both"),
+        pytest.param(desired("3", "4", "Never"), [daemon_set("r:1")], [], id="never pulled"),
+        pytest.param(desired("3", "2", ovs={"mode": "host"}), BOTH[1:], [], id="Open vSwitch of the host"),
+        pytest.param(desired("3", "4", ovs={"mode": "host"}), BOTH[1:], ["r:4"], id="OVN beside that of the host"),
     ],
 )
-def test_images_to_pull(wanted: t.Any, observed: list[Object], expected: list[str]) -> None:
-    assert [image.reference for image in images_to_pull(wanted, observed)] == expected
+def test_images_to_pull(declared: list[Object], observed: list[Object], expected: list[str]) -> None:
+    assert images_to_pull(declared, observed) == dict.fromkeys(expected, "IfNotPresent")
 
 
 def test_pods_that_pull_run_where_hypervisors_run_and_may_nothing() -> None:
     part = {"nodeSelector": {"a": "b"}, "tolerations": [{"operator": "Exists"}]}
     declared = spec("3", "4", controller=part, ovs=part, imagePullSecrets=[{"name": "registry"}])
-    manifest = image_pull_manifest(declared, images_to_pull(declared, [daemon_set("r:1")]), name="ovn", namespace="net")
+    images = {"r:3": "IfNotPresent", "r:4": "Always"}
+    manifest = image_pull_manifest(declared, images, ["x", "y"], name="ovn", namespace="net")
     pod = manifest["spec"]["template"]["spec"]
     assert (pod["nodeSelector"], pod["tolerations"]) == (part["nodeSelector"], part["tolerations"])
     assert pod["imagePullSecrets"] == [{"name": "registry"}]
     assert pod["securityContext"]["runAsNonRoot"]
     assert not pod["automountServiceAccountToken"]
-    assert [one["command"][0] for one in (*pod["initContainers"], *pod["containers"])] == ["sh", "sleep"]
-    assert (
-        manifest["spec"]["selector"]["matchLabels"].items()
-        <= manifest["spec"]["template"]["metadata"]["labels"].items()
-    )
+    # The default would be that of the daemons, which preempts everybody else.
+    assert "priorityClassName" not in pod
+    assert {one["image"]: one["imagePullPolicy"] for one in pod["containers"]} == images
+    terms = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    # The API server takes one value for each.
+    assert [one["matchFields"][0]["values"] for one in terms] == [["x"], ["y"]]
+    labels = manifest["spec"]["template"]["metadata"]["labels"]
+    assert manifest["spec"]["selector"]["matchLabels"].items() <= labels.items()
