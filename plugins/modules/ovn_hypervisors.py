@@ -156,6 +156,7 @@ options:
       - Time without progress after which a run gives up waiting, in seconds. There is no limit for the whole, as an update goes through the nodes one by one.
       - Progress is one more node than ever before in this run whose pod is of the current template, or is also ready, or whose chassis is registered.
         Pods that become ready again and again are not waited for without end.
+      - Before an update with a new image, progress is one more node that has pulled it. Without O(wait) no image is pulled in advance.
       - For pods that have to end, of nodes that are removed or with O(state=absent), it is the time for all of them.
     type: float
     default: 300

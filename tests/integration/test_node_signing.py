@@ -12,6 +12,8 @@ import pytest
 pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")
 
 from _apiserver import ApiServer
+from _beside import beside
+from _image_pulls import PULL, ImagePulls
 from _node_site import REQUESTS, Site, await_request, certificate_of, node_site, warnings
 from _pki import Pki
 from conftest import MakeCluster, Ran, RunModule, until
@@ -251,6 +253,24 @@ def test_a_run_signs_while_it_waits_for_the_pods(site: Site) -> None:
     assert any('Node b has the name "b.example.com" from an annotation' in one for one in warnings(rollout.ran))
     ran = site.run()
     assert (ran["steps"], site.hypervisors.settings()["_confirmed"]) == ([], {"a": "a", "c": "c"})
+
+
+def test_a_run_signs_while_nodes_pull_images(site: Site) -> None:
+    """That may take hours, and certificates end meanwhile. Who gets none has nothing to do with the images."""
+    site.run()
+    tls = {"enabled": True, "nodeCertificates": "own"}
+    rollout = Rollout(site, spec={"tls": tls, "ovnImage": {"tag": "new"}})
+    rollout.start()
+    with beside(ImagePulls(site.hypervisors, 2, a="pulling").play):
+        until(lambda: PULL in site.hypervisors.generations(), "the DaemonSet that pulls")
+        agent = site.agent("a")
+        await_request(agent, "a")
+        until(lambda: can_use(agent, "a"), "the certificate of a")
+        assert PULL in site.hypervisors.generations()
+        rollout.join(90)
+    message = rollout.ran["msg"]
+    assert message.startswith("Not all nodes have ")
+    assert message.endswith("then run again. No daemon was stopped.")
 
 
 def test_a_rollout_that_waits_in_vain_says_who_got_no_certificate(site: Site) -> None:

@@ -107,9 +107,12 @@ def test_an_image_that_nobody_has_replaces_nothing(guests: tuple[Guest, Guest]) 
     variables = {"ovn_hypervisor_openvswitch_image": {"repository": repository, "tag": "nowhere"}}
     ping = guests[0].ping(guests[1], count=300, interval=0.1)
     refused = playbook("hypervisors", *extra({**variables, "ovn_hypervisor_rollout_timeout": 30}), ok=False)
-    assert any("Not all nodes have" in one and "No daemon was stopped." in one for one in refused.failed), (
-        refused.failed
-    )
+    words = ("Not all nodes have", f"{repository}:nowhere", "ErrImagePull", "No daemon was stopped.")
+    # Between two attempts a kubelet says ImagePullBackOff.
+    failed = [one.replace("ImagePullBackOff", "ErrImagePull") for one in refused.failed]
+    assert any(all(word in one for word in words) for one in failed), refused.failed
+    assert all(f"node {node}: " in " ".join(failed) for node in hypervisor_nodes())
+    assert HYPERVISORS.get("daemonset", "ovn-image-pull") is None
     _sent, lost = losses(ping, timeout=90)
     assert lost == 0
     assert {pod["metadata"]["uid"] for part in ("ovs", "controller") for pod in HYPERVISORS.pods(part)} == pods

@@ -11,7 +11,7 @@ from fake_cluster import FakeCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused, TimedOut, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import pod_watch
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.pod_watch import await_no_pods
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.pod_watch import await_no_pods, watch_pods
 
 Object = dict[str, t.Any]
 
@@ -95,3 +95,30 @@ def test_a_watch_that_falls_silent(monkeypatch: pytest.MonkeyPatch, seconds: flo
     monkeypatch.setattr(pod_watch, "_PAUSE", 0.0)
     assert await_pods_of(cluster, "n1", seconds=seconds) == []
     assert cluster.timeouts == [pytest.approx(longest, abs=0.1)]
+
+
+def test_pods_are_watched_until_they_are_as_expected() -> None:
+    cluster, observed = FakeCluster(pod("a", "n1")), list[list[str]]()
+
+    def is_reached(pods: t.Collection[Object]) -> bool:
+        observed.append([one["metadata"]["name"] for one in pods])
+        return len(pods) == 1
+
+    assert watch_pods(cluster, "x", is_reached, labels="app=ovn", timeout=1)
+    assert observed == [["a"]]
+    assert [call.verb for call in cluster.calls] == ["list"]
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [(Refused("too old", http_status=410), False), (Refused("forbidden", http_status=403), True)],
+    ids=["a forgotten version", "the right is missing"],
+)
+def test_a_broken_watch_of_pods_is_the_callers(error: OvnError, raised: bool) -> None:
+    cluster = FakeCluster(pod("a", "n1"))
+    cluster.before("watch", error)
+    if raised:
+        with pytest.raises(Refused, match="forbidden"):
+            watch_pods(cluster, "x", lambda _pods: False, labels="app=ovn", timeout=1)
+    else:
+        assert not watch_pods(cluster, "x", lambda _pods: False, labels="app=ovn", timeout=1)
