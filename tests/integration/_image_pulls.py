@@ -34,7 +34,7 @@ class ImagePulls:
             if generations != reported:
                 self.hypervisors.pods_are_ready(self.ready, *generations)
                 reported = generations
-            ended.wait(0.05)
+            ended.wait(0.1)
 
     def _read_generations(self) -> dict[str, int]:
         return {name: one for name, one in self.hypervisors.generations().items() if name != PULL}

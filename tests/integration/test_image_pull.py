@@ -52,7 +52,7 @@ def holder(hypervisors: Hypervisors) -> str | None:
     return lease["spec"].get("holderIdentity") or None
 
 
-def test_images_are_pulled_before_the_first_pod_is_replaced(hypervisors: Hypervisors) -> None:
+def test_images_are_pulled_before_the_first_pod_is_replaced(hypervisors: Hypervisors, limit: float) -> None:
     before, pulls = hypervisors.generations(), ImagePulls(hypervisors, 2)
     predicted = update(hypervisors, check=True)
     assert hypervisors.generations() == before
@@ -74,7 +74,7 @@ def test_images_are_pulled_before_the_first_pod_is_replaced(hypervisors: Hypervi
     # The pods of that pull are still there, and say nothing about another image.
     pulls = ImagePulls(hypervisors, 2, b="failing")
     with beside(pulls.play):
-        refused = update(hypervisors, spec={"ovsImage": {"tag": "next"}, "ovnImage": {"tag": "newer"}}, wait_timeout=3)
+        refused = update(hypervisors, spec={**UPDATE, "ovsImage": {"tag": "next"}}, wait_timeout=limit)
     assert refused["msg"].startswith("Not all nodes have ")
 
 
