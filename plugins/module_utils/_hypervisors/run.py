@@ -29,7 +29,7 @@ from .removal import ChassisRemoval
 from .settings import Chassis
 from .southbound import Registry, read_registry
 from .status import read_pod_problems, write_statuses
-from .switch_to_own import SIGNING_ACCESSES, is_switch, switch_problems
+from .switch_to_own import SIGNING_ACCESSES, is_switch, switch_problems, without_granted
 from .wait import await_pods, await_registered
 
 
@@ -79,7 +79,7 @@ class Hypervisors:
             self.objects.write_settings(plan, left)
             self._warn_of_nodes(plan)
             if not self.check_mode:
-                self._write_statuses(plan, awaited=self.desired.wait)
+                self._write_statuses(plan, awaited=self.desired.wait and not self._not_awaited(plan))
             self.signing.check()
         finally:
             self.signing.report()
@@ -97,7 +97,7 @@ class Hypervisors:
         plan = with_confirmed_names(plan, self.desired.other_chassis)
         if is_switch(self.desired, observed):
             denied = denied_accesses(self.cluster, SIGNING_ACCESSES, self.desired.namespace)
-            refuse(switch_problems(self.desired, plan, unchecked, denied), self.changed)
+            refuse(switch_problems(self.desired, plan, unchecked, without_granted(denied)), self.changed)
         elif unchecked:
             self.progress.warn(unchecked)
         return plan
@@ -108,12 +108,20 @@ class Hypervisors:
             read_state(self.cluster, self.desired.name, self.desired.namespace, node_certificates=certificates)
         )
 
+    def _plan_beside(self) -> HypervisorPlan:
+        """Return a plan for the thread that signs. That the Southbound database did not answer in that moment is nothing for the rest of the run."""
+        unresponsive = self._unresponsive
+        try:
+            return self._read_and_plan()
+        finally:
+            self._unresponsive = unresponsive
+
     def _after_renewals(self, error: InvalidInput) -> InvalidInput:
         """Return the error that ends the run before it has a plan, after the certificates of nodes that are as they were before."""
         if not self.desired.has_node_certificates:
             return error
         try:
-            renewed = self.signing.renew(self._observed)
+            renewed = self.signing.renew(self._observed, self._read_registry(self._observed.owner))
         except OvnError as e:
             return InvalidInput(f"{error} Certificates that wait were not renewed either: {e}", **error.details)
         finally:
@@ -203,17 +211,17 @@ class Hypervisors:
         """Return the plan with what the Southbound database knows when all hypervisors work."""
         try:
             with self._signing(plan):
-                await_pods(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis, self._waiting(plan))
+                await_pods(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis, self._not_awaited(plan))
         except TimedOut:
             self._write_statuses_after_timeout(plan)
             raise
         if plan.registry is None or not any(one.node.ready for one in plan.chassis):
             return plan
-        waited = [one for one in plan.chassis if one.node.name not in self._waiting(plan)]
+        waited = [one for one in plan.chassis if one.node.name not in self._not_awaited(plan)]
         registry = await_registered(self.cluster, self.desired, waited, owner=plan.observed.owner)
         return plan._replace(registry=registry)
 
-    def _waiting(self, plan: HypervisorPlan) -> frozenset[str]:
+    def _not_awaited(self, plan: HypervisorPlan) -> frozenset[str]:
         """Return the nodes for which nobody can wait: somebody has to confirm their names first. The other nodes go on."""
         return plan.uncertified if self.desired.signer is not None else frozenset()
 
@@ -224,7 +232,7 @@ class Hypervisors:
             yield
             return
         try:
-            with self.signing.running(plan, self._read_and_plan):
+            with self.signing.running(plan, self._plan_beside):
                 yield
         except TimedOut as e:
             raise TimedOut(" ".join([str(e), *self.signing.problems()]), **e.details) from e
