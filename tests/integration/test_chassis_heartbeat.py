@@ -164,6 +164,19 @@ def test_a_frozen_controller_is_found_within_two_intervals_without_a_run(node: N
     assert not node.problems
 
 
+def test_without_heartbeats_the_agent_corrects_what_a_run_has_written(node: Node) -> None:
+    """It has nothing new to write then, and knows of the run only if it reads its OVNChassis again."""
+    node.until_ready("True", 30)
+    node.heartbeats.stop()
+    node.heartbeats.join(within(10))
+    time.sleep(INTERVAL)
+    last = node.status["lastHeartbeat"]
+    wrong = {"status": {"conditions": [condition("Ready", "pods that are not ready")]}}
+    node.hypervisors.server.request("PATCH", f"{API}/{NODE}/status", wrong)
+    node.until_ready("True", 10 * INTERVAL)
+    assert (node.ready["reason"], node.status["lastHeartbeat"]) == ("Registered", last)
+
+
 def test_a_southbound_database_that_is_away_is_unknown(node: Node) -> None:
     node.until_ready("True", 30)
     (member,) = node.installation.southbound.members
@@ -421,7 +434,7 @@ def test_what_an_agent_writes_meanwhile_stays(
     nodes = [parse_node(two.get(f"/api/v1/nodes/worker-{number}")) for number in (1, 2)]
     chassis = [Chassis(one, one.name, one.name, ("geneve",), one.addresses[:1], (), {}) for one in nodes]
     registry = read_registry([parse_endpoint(endpoint)], TlsFiles(), Deadline(10))
-    write_statuses(cluster, chassis, registry, two.chassis(), None, 60)
+    write_statuses(cluster, chassis, registry, two.chassis(), None, 60, has_agents=True)
     written = {name: one["status"]["conditions"][0]["message"] for name, one in two.chassis().items()}
     assert written == {"worker-1": "newer than this look", "worker-2": "It is registered and answers."}
 

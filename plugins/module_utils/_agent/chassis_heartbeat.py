@@ -113,8 +113,11 @@ class ChassisHeartbeat(StoppableThread):
         if time.monotonic() < self._next_read:
             return False
         self._next_read = time.monotonic() + (interval or DEFAULT_INTERVAL)
-        self._resource = self._connect().get(f"{_PATH}/{self._node}/status")
+        self._resource = self._get()
         return self._resource is not None
+
+    def _get(self) -> Object:
+        return self._connect().get(f"{_PATH}/{self._node}/status")
 
     def _facts(self, node: _Node, interval: float) -> ChassisFacts | None:
         """Return what is known now, None if it is to be asked for later."""
@@ -125,6 +128,9 @@ class ChassisHeartbeat(StoppableThread):
             return ChassisFacts(True, True, beat, None)
         now = time.monotonic()
         if not self._watch.must_ask(node.answer, now):
+            return None
+        self._resource = self._get()  # what was read is old, and a run may have written since
+        if self._resource is None:
             return None
         try:
             problem, latest = self._ask(node.settings)

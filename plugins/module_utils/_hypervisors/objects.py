@@ -111,7 +111,6 @@ class HypervisorObjects:
     def settings(self, plan: HypervisorPlan, to_remove: t.Mapping[str, str]) -> dict[str, str]:
         """Return the files of the ConfigMap. A removed node stays recorded until everything of it is deleted."""
         addresses = plan.observed.addresses()
-        writes_status = self._agent_rights.of(plan.observed) != "none"
         for one in plan.self_addressed:
             ip = address_of(one, plan.observed.chassis.get(one.node.name), plan.registry)
             later = _KNOWN_LATER if self._address_known_later(plan, one) else None
@@ -123,8 +122,12 @@ class HypervisorObjects:
             owner=plan.observed.owner,
             addresses=addresses,
             confirmed=plan.certified.names if plan.certified else None,
-            heartbeat_interval=self.desired.spec.heartbeat_interval if writes_status else None,
+            heartbeat_interval=self.desired.spec.heartbeat_interval if self.has_agents(plan.observed) else None,
         )
+
+    def has_agents(self, observed: ObservedHypervisors) -> bool:
+        """Return whether the agents write the status of OVNChassis between runs."""
+        return self._agent_rights.of(observed) != "none"
 
     def _converge(self, observed: ObservedHypervisors, manifests: list[Object]) -> list[ObjectChange]:
         def on_change(one: ObjectChange) -> None:

@@ -182,7 +182,10 @@ class Hypervisors:
         """Write them by what is true now: the plan may be hours old."""
         problems = read_pod_problems(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis, awaited=awaited)
         registry, interval = self._read_registry_again(plan), self.desired.spec.heartbeat_interval
-        write_statuses(self.cluster, plan.chassis, registry, self.objects.resources, problems, interval)
+        agents = self.objects.has_agents(plan.observed)
+        write_statuses(
+            self.cluster, plan.chassis, registry, self.objects.resources, problems, interval, has_agents=agents
+        )
 
     def _read_registry_again(self, plan: HypervisorPlan) -> Registry | None:
         try:

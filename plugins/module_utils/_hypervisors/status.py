@@ -60,16 +60,20 @@ def write_statuses(
     resources: t.Mapping[str, Object],
     problems: t.Mapping[str, str] | None,
     interval: float,
+    *,
+    has_agents: bool,
 ) -> None:
     """Write each status that differs. `resources` are the OVNChassis by node, `problems` those of pods, `interval` the seconds between two heartbeats.
 
+    `has_agents`: agents write these statuses between runs.
     `resources` may be as old as the run: if they differ, all are read again. What an agent has written since then is newer than what is known here, and stays.
     """
     if problems is None and registry is None:
         return
     now = datetime.datetime.now(datetime.timezone.utc)
+    patience = interval + grace(interval)
     facts = {
-        one.node.name: chassis_facts(one, registry, problems, now=now, patience=interval + grace(interval))
+        one.node.name: chassis_facts(one, registry, problems, now=now, patience=patience, has_agent=has_agents)
         for one in chassis
     }
     if not changed_statuses(resources, facts, now):
