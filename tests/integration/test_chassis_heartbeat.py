@@ -177,6 +177,19 @@ def test_without_heartbeats_the_agent_corrects_what_a_run_has_written(node: Node
     assert (node.ready["reason"], node.status["lastHeartbeat"]) == ("Registered", last)
 
 
+def test_an_agent_without_the_right_does_not_say_that_it_works(node: Node) -> None:
+    """Between its requests it is too early to ask again, which is no reason to say that it works."""
+    node.until_ready("True", 30)
+    for place in STATUS_RIGHTS:
+        node.hypervisors.server.request("DELETE", f"{place}/c5c3-ovn-chassis-status-{node.hypervisors.namespace}")
+    until(lambda: " 403: " in node.agent.log.read_text(), "the refusal", 4 * INTERVAL)
+    time.sleep(4 * INTERVAL)
+    again = "status of the OVNChassis: works again"
+    assert again not in node.agent.log.read_text()
+    node.hypervisors(spec={"heartbeatInterval": INTERVAL})
+    until(lambda: again in node.agent.log.read_text(), "that it works", 6 * INTERVAL)
+
+
 def test_a_southbound_database_that_is_away_is_unknown(node: Node) -> None:
     node.until_ready("True", 30)
     (member,) = node.installation.southbound.members

@@ -16,8 +16,8 @@ from .names import Object
 
 READY, OVS_CONNECTED = "Ready", "OVSConnected"
 REGISTERED, NOT_REGISTERED, NO_HEARTBEAT = "Registered", "NotRegistered", "NoHeartbeat"
-# Of the reasons, those that come from the Southbound database. Pods that are ready say less, as long as an agent keeps these true.
-_OF_SOUTHBOUND = (REGISTERED, NOT_REGISTERED, NO_HEARTBEAT, "SouthboundUnreachable")
+# Of the reasons, those that come from the Southbound database, or say why not. Pods that are ready say less, as long as an agent keeps these true.
+_OF_SOUTHBOUND = (REGISTERED, NOT_REGISTERED, NO_HEARTBEAT, "SouthboundUnreachable", "NotConfigured")
 _STALE = datetime.timedelta(minutes=5)  # a heartbeat that is younger is not worth a request of a run
 _AHEAD = datetime.timedelta(minutes=1)  # clocks may differ by that much; what is later comes from one that was wrong
 
@@ -30,6 +30,7 @@ class ChassisFacts(t.NamedTuple):
     heartbeat: datetime.datetime | None
     pods: str | None  # what is wrong with its pods; empty for nothing
     unreachable: str = ""  # why the node itself could not ask the Southbound database
+    unprepared: str = ""  # what the node itself lacks for that: a certificate that works, or the address
     has_agent: bool = False  # that writes the status between runs
 
 
@@ -93,6 +94,13 @@ def _ready(previous: Object, facts: ChassisFacts, beat: str | None) -> tuple[str
                 "SouthboundUnreachable",
                 f"The node cannot ask the Southbound database whether its ovn-controller answers: {facts.unreachable} "
                 "Look at the Southbound database, and at the network between it and the node.",
+            )
+        if facts.unprepared:
+            return (
+                "Unknown",
+                "NotConfigured",
+                f"The node cannot ask the Southbound database yet whether its ovn-controller answers: {facts.unprepared} "
+                "Look at the log of the container agent in the pod ovn-controller on this node.",
             )
         if facts.has_agent and not facts.pods and known.get("reason") in _OF_SOUTHBOUND:
             return known["status"], known["reason"], known["message"]

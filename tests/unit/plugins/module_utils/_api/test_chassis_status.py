@@ -18,6 +18,7 @@ BEAT = NOW - HALF_A_MINUTE
 WELL = chassis_status({}, ChassisFacts(True, True, BEAT, ""), generation=1, now=NOW)
 LATE = chassis_status({}, ChassisFacts(True, False, BEAT, ""), generation=1, now=NOW)
 ABSENT = chassis_status({}, ChassisFacts(False, False, None, "x"), generation=1, now=NOW)
+BARE = chassis_status({}, ChassisFacts(None, None, BEAT, None, unprepared="x"), generation=1, now=NOW)
 AWAY = chassis_status({}, ChassisFacts(None, None, BEAT, None, unreachable="x"), generation=1, now=NOW)
 
 
@@ -79,6 +80,7 @@ def test_the_message_of_a_late_chassis_says_since_when_and_what_next() -> None:
         pytest.param(WELL, None, True, "True", "Registered", id="also if nothing was observed"),
         pytest.param(WELL, "pod is missing", True, "False", "PodsNotReady", id="without its pod no agent writes"),
         pytest.param(AWAY, "", True, "Unknown", "SouthboundUnreachable", id="a node that could not ask asks again"),
+        pytest.param(BARE, "", True, "Unknown", "NotConfigured", id="nor do they configure a node"),
         pytest.param(ABSENT, "", False, "True", "PodsReady", id="nobody would correct what a run has found long ago"),
         pytest.param(LATE, "", False, "True", "PodsReady", id="nor what an agent has written that does not any more"),
         pytest.param(AWAY, "", False, "True", "PodsReady", id="nor that it could not ask"),
