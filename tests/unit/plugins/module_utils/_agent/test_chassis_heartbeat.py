@@ -71,8 +71,8 @@ class Heartbeat(ChassisHeartbeat):
     def _read_node(self) -> t.Any:
         return types.SimpleNamespace(settings=self.settings, answer=LocalAnswer())
 
-    def _ask(self, *arguments: t.Any) -> tuple[str | None, int]:
-        return super()._ask(*arguments) if self.problem is ... else (self.problem, 0)
+    def _ask(self, local: t.Any, endpoints: t.Any) -> tuple[str | None, int]:
+        return super()._ask(local, endpoints) if self.problem is ... else (self.problem, 0)
 
 
 def run(folder: pathlib.Path, api: StubApi, remote: str = "tcp:127.0.0.1:1", problem: t.Any = ...) -> None:
