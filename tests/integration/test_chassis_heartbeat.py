@@ -597,6 +597,50 @@ def test_a_user_who_may_not_make_all_of_it(
     assert len(left) == (0 if "delete" in verbs else len(STATUS_RIGHTS))
 
 
+@pytest.mark.parametrize("guard", STATUS_RIGHTS[2:], ids=["binding of the policy", "policy"])
+@pytest.mark.parametrize("verbs", [("get",), ("get", "delete")], ids=["who only looks", "who may delete"])
+def test_a_user_who_cannot_bring_the_policy_back(
+    two: Hypervisors, tmp_path: pathlib.Path, verbs: tuple[str, ...], guard: str
+) -> None:
+    """With the ClusterRoleBinding alone each agent could write the status of all."""
+    namespace, name = two.namespace, f"c5c3-ovn-chassis-status-{two.namespace}"
+    role = granted(status_agent_role(f"operator-{namespace}-agents", namespace), verbs, (*POLICIES, *ROLES))
+    operator = operator_with(two.server, namespace, tmp_path, role)
+    every = status_agent_rights(namespace)
+    missing = {(one.group, one.resource, verb) for one in every for verb in one.verbs if verb not in verbs}
+    missing |= {("ovn.c5c3.io", "ovnchassis/status", "get")}
+    missing -= {("ovn.c5c3.io", "ovnchassis/status", "patch")}  # of the run itself
+    operator.await_denied([*RIGHTS["hypervisors"], *every], namespace, NOT_PREPARED | missing)
+    attacker = Attacker(two, two.account_of("worker-1", tmp_path))
+    until(lambda: attacker.is_refused("worker-2", "writes the status of its own OVNChassis only"), "the policy")
+    two.server.request("DELETE", f"{guard}/{name}")
+    until(lambda: not attacker.is_refused("worker-2", ""), "the end of the policy")
+    predicted = two(kubeconfig=operator.kubeconfig, check=True)
+    ran = two(kubeconfig=operator.kubeconfig)
+    again = two(kubeconfig=operator.kubeconfig)
+    assert actions(predicted) == actions(ran)
+    assert not again["changed"]
+    binding = f"{STATUS_RIGHTS[0]}/{name}"
+    if "delete" in verbs:
+        assert actions(ran)[f"ClusterRoleBinding {name}"] == "deleted"
+        assert [len(warnings(one, f"ClusterRoleBinding {name} is deleted")) for one in (predicted, ran, again)] == [
+            1,
+            1,
+            0,
+        ]
+        with pytest.raises(OSError, match="404"):
+            two.get(binding)
+        until(lambda: attacker.is_refused("worker-2", " 403: "), "the end of the right")
+    else:
+        for one in (predicted, ran, again):
+            (warning,) = warnings(one, "write the status of every OVNChassis")
+            assert warning.endswith(f"kubectl delete clusterrolebinding {name}")
+        assert two.get(binding)
+    assert two()["changed"]
+    assert has_status_rights(two)
+    until(lambda: attacker.is_refused("worker-2", "writes the status of its own OVNChassis only"), "the policy again")
+
+
 def test_absent_takes_the_rights_away(two: Hypervisors) -> None:
     assert not two()["changed"]
     gone = [one["kind"] for one in two(state="absent")["objects"] if one["action"] == "deleted"]

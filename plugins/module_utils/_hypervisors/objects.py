@@ -141,10 +141,13 @@ class HypervisorObjects:
         )
 
     def _obsolete(self, observed: ObservedHypervisors) -> list[Object]:
-        """Return what is left of certificates of nodes, and not declared any more."""
-        unwanted = [] if self.desired.has_node_certificates else observed.certificate_rights
+        """Return what is left of certificates of nodes, and not declared any more, and a right of agents that nothing limits."""
+        unguarded = self._agent_rights.unguarded_binding(observed)
+        rights = [] if self.desired.has_node_certificates else observed.certificate_rights
         authorities = observed.index.get(("v1", "ConfigMap", self.desired.namespace, AUTHORITIES))
-        return [*unwanted, *([authorities] if authorities is not None and not needs_authorities(self.desired) else [])]
+        if needs_authorities(self.desired):
+            authorities = None
+        return [*rights, *(one for one in (unguarded, authorities) if one is not None)]
 
     def _delete(self, observed: ObservedHypervisors, objects: t.Iterable[Object]) -> None:
         for one in objects:
