@@ -79,7 +79,7 @@ class Hypervisors:
             self.objects.write_settings(plan, left)
             self._warn_of_nodes(plan)
             if not self.check_mode:
-                self._write_statuses(plan, awaited=self.desired.wait and not self._not_awaited(plan))
+                self._write_statuses(plan, awaited=self.desired.wait)
             self.signing.check()
         finally:
             self.signing.report()
@@ -180,7 +180,11 @@ class Hypervisors:
 
     def _write_statuses(self, plan: HypervisorPlan, *, awaited: bool) -> None:
         """Write them by what is true now: the plan may be hours old."""
-        problems = read_pod_problems(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis, awaited=awaited)
+        problems = read_pod_problems(
+            *(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis),
+            awaited=awaited,
+            not_awaited=self._not_awaited(plan),
+        )
         registry, interval = self._read_registry_again(plan), self.desired.spec.heartbeat_interval
         agents = self.objects.has_agents(plan.observed)
         write_statuses(
