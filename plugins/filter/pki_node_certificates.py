@@ -9,8 +9,8 @@ name: pki_node_certificates
 short_description: Hypervisor clusters whose nodes have certificates of their own
 version_added: "0.1.0"
 description:
-  - Finds the Kubernetes clusters among the hypervisors whose nodes do not share a certificate (C(ovn_node_certificates), C(tls.nodeCertificates)). Only
-    the agents of these nodes renew them, so the role P(c5c3.ovn.ovn_pki#role) does not replace their CA.
+  - Finds the Kubernetes clusters among the hypervisors whose nodes do not share a certificate (C(ovn_node_certificates), C(tls.nodeCertificates)). The
+    agents of these nodes ask for them, and runs of the role P(c5c3.ovn.ovn_hypervisor#role) sign.
 options:
   _input:
     description: C(hostvars).

@@ -164,6 +164,32 @@ def test_a_frozen_controller_is_found_within_two_intervals_without_a_run(node: N
     assert not node.problems
 
 
+def test_without_heartbeats_the_agent_corrects_what_a_run_has_written(node: Node) -> None:
+    """It has nothing new to write then, and knows of the run only if it reads its OVNChassis again."""
+    node.until_ready("True", 30)
+    node.heartbeats.stop()
+    node.heartbeats.join(within(10))
+    time.sleep(INTERVAL)
+    last = node.status["lastHeartbeat"]
+    wrong = {"status": {"conditions": [condition("Ready", "pods that are not ready")]}}
+    node.hypervisors.server.request("PATCH", f"{API}/{NODE}/status", wrong)
+    node.until_ready("True", 10 * INTERVAL)
+    assert (node.ready["reason"], node.status["lastHeartbeat"]) == ("Registered", last)
+
+
+def test_an_agent_without_the_right_does_not_say_that_it_works(node: Node) -> None:
+    """Between its requests it is too early to ask again, which is no reason to say that it works."""
+    node.until_ready("True", 30)
+    for place in STATUS_RIGHTS:
+        node.hypervisors.server.request("DELETE", f"{place}/c5c3-ovn-chassis-status-{node.hypervisors.namespace}")
+    until(lambda: " 403: " in node.agent.log.read_text(), "the refusal", 4 * INTERVAL)
+    time.sleep(4 * INTERVAL)
+    again = "status of the OVNChassis: works again"
+    assert again not in node.agent.log.read_text()
+    node.hypervisors(spec={"heartbeatInterval": INTERVAL})
+    until(lambda: again in node.agent.log.read_text(), "that it works", 6 * INTERVAL)
+
+
 def test_a_southbound_database_that_is_away_is_unknown(node: Node) -> None:
     node.until_ready("True", 30)
     (member,) = node.installation.southbound.members
@@ -421,7 +447,7 @@ def test_what_an_agent_writes_meanwhile_stays(
     nodes = [parse_node(two.get(f"/api/v1/nodes/worker-{number}")) for number in (1, 2)]
     chassis = [Chassis(one, one.name, one.name, ("geneve",), one.addresses[:1], (), {}) for one in nodes]
     registry = read_registry([parse_endpoint(endpoint)], TlsFiles(), Deadline(10))
-    write_statuses(cluster, chassis, registry, two.chassis(), None, 60)
+    write_statuses(cluster, chassis, registry, two.chassis(), None, 60, has_agents=True)
     written = {name: one["status"]["conditions"][0]["message"] for name, one in two.chassis().items()}
     assert written == {"worker-1": "newer than this look", "worker-2": "It is registered and answers."}
 
@@ -569,6 +595,50 @@ def test_a_user_who_may_not_make_all_of_it(
     assert has_status_rights(two) is ("delete" not in verbs)
     left = warnings(gone, "It stays, and lets nobody do anything")
     assert len(left) == (0 if "delete" in verbs else len(STATUS_RIGHTS))
+
+
+@pytest.mark.parametrize("guard", STATUS_RIGHTS[2:], ids=["binding of the policy", "policy"])
+@pytest.mark.parametrize("verbs", [("get",), ("get", "delete")], ids=["who only looks", "who may delete"])
+def test_a_user_who_cannot_bring_the_policy_back(
+    two: Hypervisors, tmp_path: pathlib.Path, verbs: tuple[str, ...], guard: str
+) -> None:
+    """With the ClusterRoleBinding alone each agent could write the status of all."""
+    namespace, name = two.namespace, f"c5c3-ovn-chassis-status-{two.namespace}"
+    role = granted(status_agent_role(f"operator-{namespace}-agents", namespace), verbs, (*POLICIES, *ROLES))
+    operator = operator_with(two.server, namespace, tmp_path, role)
+    every = status_agent_rights(namespace)
+    missing = {(one.group, one.resource, verb) for one in every for verb in one.verbs if verb not in verbs}
+    missing |= {("ovn.c5c3.io", "ovnchassis/status", "get")}
+    missing -= {("ovn.c5c3.io", "ovnchassis/status", "patch")}  # of the run itself
+    operator.await_denied([*RIGHTS["hypervisors"], *every], namespace, NOT_PREPARED | missing)
+    attacker = Attacker(two, two.account_of("worker-1", tmp_path))
+    until(lambda: attacker.is_refused("worker-2", "writes the status of its own OVNChassis only"), "the policy")
+    two.server.request("DELETE", f"{guard}/{name}")
+    until(lambda: not attacker.is_refused("worker-2", ""), "the end of the policy")
+    predicted = two(kubeconfig=operator.kubeconfig, check=True)
+    ran = two(kubeconfig=operator.kubeconfig)
+    again = two(kubeconfig=operator.kubeconfig)
+    assert actions(predicted) == actions(ran)
+    assert not again["changed"]
+    binding = f"{STATUS_RIGHTS[0]}/{name}"
+    if "delete" in verbs:
+        assert actions(ran)[f"ClusterRoleBinding {name}"] == "deleted"
+        assert [len(warnings(one, f"ClusterRoleBinding {name} is deleted")) for one in (predicted, ran, again)] == [
+            1,
+            1,
+            0,
+        ]
+        with pytest.raises(OSError, match="404"):
+            two.get(binding)
+        until(lambda: attacker.is_refused("worker-2", " 403: "), "the end of the right")
+    else:
+        for one in (predicted, ran, again):
+            (warning,) = warnings(one, "write the status of every OVNChassis")
+            assert warning.endswith(f"kubectl delete clusterrolebinding {name}")
+        assert two.get(binding)
+    assert two()["changed"]
+    assert has_status_rights(two)
+    until(lambda: attacker.is_refused("worker-2", "writes the status of its own OVNChassis only"), "the policy again")
 
 
 def test_absent_takes_the_rights_away(two: Hypervisors) -> None:

@@ -212,3 +212,17 @@ def test_nodes_get_certificates_of_the_next_ca_before_the_former_one_is_retired(
     answers = [one for one in json.loads(site.server.request("GET", REQUESTS))["items"] if one.get("status")]
     assert any(base64.b64decode(one["status"].get("certificate", "")).startswith(b"-----BEGIN") for one in answers)
     assert kubelet.agent.problem == ""
+
+    # A node that is down keeps nobody from another central CA: its certificate is not of that one.
+    kubelet.is_asking.clear()
+    place = f"/api/v1/namespaces/{site.namespaces['rack1']}/pods/ovn-controller-a"
+
+    def is_down() -> bool:
+        conditions = json.loads(site.server.request("GET", place))["status"]["conditions"]
+        return any(one["type"] == "Ready" and one["status"] == "False" for one in conditions)
+
+    until(is_down, "a pod that is not ready")
+    central = site.authority()
+    code, output = site.run(playbook=ROTATE, **own, ovn_pki_rotate="central")
+    assert code == 0, output
+    assert central not in (site.authority(), *let_in())

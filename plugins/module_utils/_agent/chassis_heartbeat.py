@@ -70,9 +70,8 @@ class ChassisHeartbeat(StoppableThread):
             interval: float | None = DEFAULT_INTERVAL
             try:
                 interval = read_interval(self._folder)
-                if interval is not None:
-                    self._look(interval)
-                self._log.report_error("status of the OVNChassis", None)
+                if interval is not None and self._look(interval):
+                    self._log.report_error("status of the OVNChassis", None)
                 pause = self._watch.pause(round_pause(interval or 0), time.monotonic())
             except Exception as e:  # also for a bug: the thread must go on
                 self._log.report_error("status of the OVNChassis", as_ovn_error(e))
@@ -81,18 +80,25 @@ class ChassisHeartbeat(StoppableThread):
                 ) / 2  # a thousand of them must not keep an API server from its recovery
             self._stopped.wait(pause)
 
-    def _look(self, interval: float) -> None:
+    def _look(self, interval: float) -> bool:
+        """Return whether the status is true now, or there is none to write. If it is too early to ask again, an error of before is not over."""
         node = self._read_node()
         for _attempt in range(2):
-            if self._resource is None and not self._read_resource(interval):
-                return
+            if self._resource is None:
+                if time.monotonic() < self._next_read:
+                    return False
+                self._next_read = time.monotonic() + (interval or DEFAULT_INTERVAL)
+                self._resource = self._read_resource()
+                if self._resource is None:
+                    return True
             try:
                 facts = self._facts(node, interval)
                 if facts is not None:
                     self._write(facts, interval)
-                return
+                return facts is not None
             except Conflict:  # with a run, or whoever has changed the specification: judged again by what is there now
                 self._resource, self._next_read = None, 0.0
+        return False
 
     def _read_node(self) -> _Node:
         with Connection(self._database, TlsFiles(), Deadline(_TIMEOUT)) as connection:
@@ -108,13 +114,8 @@ class ChassisHeartbeat(StoppableThread):
         )
         return _Node(settings, local_answer(ids))
 
-    def _read_resource(self, interval: float) -> bool:
-        """Return whether there is an OVNChassis now. Nodes without one, or without the right, ask once in an interval."""
-        if time.monotonic() < self._next_read:
-            return False
-        self._next_read = time.monotonic() + (interval or DEFAULT_INTERVAL)
-        self._resource = self._connect().get(f"{_PATH}/{self._node}/status")
-        return self._resource is not None
+    def _read_resource(self) -> Object:
+        return self._connect().get(f"{_PATH}/{self._node}/status")
 
     def _facts(self, node: _Node, interval: float) -> ChassisFacts | None:
         """Return what is known now, None if it is to be asked for later."""
@@ -126,16 +127,25 @@ class ChassisHeartbeat(StoppableThread):
         now = time.monotonic()
         if not self._watch.must_ask(node.answer, now):
             return None
+        self._resource = self._read_resource()  # what was read is old, and a run may have written since
+        if self._resource is None:
+            return None
+        unknown = ChassisFacts(None, None, beat, None)
         try:
-            problem, latest = self._ask(node.settings)
+            local, endpoints = self._prepare(node.settings)
         except OvnError as e:
             self._watch.postpone(interval, now)
-            return ChassisFacts(None, None, beat, None, unreachable=str(e))
+            return unknown._replace(unprepared=str(e))
+        try:
+            problem, latest = self._ask(local, endpoints)
+        except OvnError as e:
+            self._watch.postpone(interval, now)
+            return unknown._replace(unreachable=str(e))
         alive = self._watch.is_alive(latest, interval, now)
         return None if alive is None else ChassisFacts(problem is None, alive, beat, None)
 
-    def _ask(self, settings: t.Mapping[str, str]) -> tuple[str | None, int]:
-        """Return what the registration of the chassis lacks, and the last heartbeat, as the Southbound database has them."""
+    def _prepare(self, settings: t.Mapping[str, str]) -> tuple[LocalChassis, list[Endpoint]]:
+        """Return what to ask the Southbound database about, and where; `OvnError` if this node lacks something for that."""
         name = settings.get(external_ids.SYSTEM_ID, "")
         owner = owner_in(settings.get(external_ids.CMS_OPTIONS, ""))
         local = LocalChassis(name, settings.get("hostname", ""), external_ids.encapsulations(settings), owner)
@@ -147,13 +157,18 @@ class ChassisHeartbeat(StoppableThread):
             from .._ovsdb.tls import client_context
 
             client_context.cache_clear()  # certificates are renewed while this process runs
+            client_context(self._tls)
+        return local, endpoints
+
+    def _ask(self, local: LocalChassis, endpoints: t.Sequence[Endpoint]) -> tuple[str | None, int]:
+        """Return what the registration of the chassis lacks, and the last heartbeat, as the Southbound database has them."""
 
         def ask(connection: Connection) -> tuple[str | None, int]:
-            tables = read_rows(connection, {**conditions_of(name), "SB_Global": [_ANY]}, _COLUMNS)
+            tables = read_rows(connection, {**conditions_of(local.name), "SB_Global": [_ANY]}, _COLUMNS)
             rows = chassis_rows(lambda table: tables[table])
             return unregistered(local, rows.values()), last_heartbeat(lambda table: tables[table])
 
-        return ask_any(spread(endpoints, name), self._tls, Deadline(_TIMEOUT), ask)
+        return ask_any(spread(endpoints, local.name), self._tls, Deadline(_TIMEOUT), ask)
 
     def _write(self, facts: ChassisFacts, interval: float) -> None:
         """Write the status if it differs, but only if the object is still the one that was read: `Conflict` otherwise."""

@@ -65,7 +65,10 @@ def format_moment(moment: float) -> str:
 
 
 def read_pair(folder: str, issuer: str = "") -> CertificateInUse | None:
-    """Return the certificate in this folder, None without one or if its key is another one's. `issuer` is a file with the CA that signs, empty: any."""
+    """Return the certificate in this folder, None without one or if its key is another one's. `issuer` (PEM) is the CA that signs, empty: any.
+
+    No file is written: the disk may be full.
+    """
     certificate = f"{folder}/{CERTIFICATE}"
     try:
         text = run_openssl("x509", "-in", certificate, "-noout", "-subject", "-dates", "-nameopt", "RFC2253")
@@ -81,9 +84,9 @@ def read_pair(folder: str, issuer: str = "") -> CertificateInUse | None:
 
 
 def _is_signed(certificate: str, issuer: str) -> bool:
-    options = ["-partial_chain", "-no_check_time", "-purpose", "sslclient", "-trusted", issuer]
+    options = ["-partial_chain", "-no_check_time", "-purpose", "sslclient", "-trusted", "/dev/stdin"]
     try:
-        run_openssl("verify", *options, certificate)
+        run_openssl("verify", *options, certificate, text=issuer)
     except Refused:
         return False
     return True
@@ -119,10 +122,11 @@ extendedKeyUsage = clientAuth
 """
 
 
-def run_openssl(*arguments: str) -> str:
-    """Return what openssl(1) writes; `Refused` if it fails."""
+def run_openssl(*arguments: str, text: str = "") -> str:
+    """Return what openssl(1) writes when it reads `text`; `Refused` if it fails."""
+    command = ["openssl", *arguments]
     try:
-        done = subprocess.run(["openssl", *arguments], capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired) as e:
         raise Refused(f"openssl {arguments[0]} did not run: {e}. The image has to have the program openssl.") from e
     if done.returncode != 0:

@@ -27,7 +27,7 @@ from .files import file_state, replace_file
 from .key_pair import CERTIFICATE, KEY, CertificateInUse, format_moment, make_request, read_pair, request_path
 
 _PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-_CURRENT, _NEXT, _PAIR, _ISSUER = "current", "next", "pair-", "issuer.pem"
+_CURRENT, _NEXT, _PAIR = "current", "next", "pair-"
 # Seconds
 _AGAIN = 300.0  # after a denial, or a certificate that is no good: the one who decides may have been wrong
 _REST = 3600.0  # after a certificate: a clock that is wrong shall not ask for one after the other
@@ -62,13 +62,16 @@ class NodeCertificate:
             raise Refused(
                 f"The chassis name {name!r} cannot be that of a certificate: use up to 64 letters, digits, dots, dashes and underscores."
             )
-        with self._space_in_folder():
-            now, pair = self._now(), self._in_use(name)
-        if pair is not None and not pair.is_due(now):
-            self._say(pair.clock_problem(now))
-            return
-        in_need = pair is None or not pair.of_issuer
+        now = self._now()
+        pair = self._serving(name)
         try:
+            if pair is None or pair.is_due(now):
+                with self._space_in_folder():
+                    pair = self._use_signed(name, pair)
+            if pair is not None and not pair.is_due(now):
+                self._say(pair.clock_problem(now))
+                return
+            in_need = pair is None or not pair.of_issuer
             if not in_need:
                 self._refuse_haste(name)
             self._ask_in_time(name, in_need=in_need)
@@ -77,7 +80,7 @@ class NodeCertificate:
             if pair is None:
                 raise
             former = "" if pair.of_issuer else "The certificate in use is of another CA than that which signs today. "
-            self._say(f"{former}{e}", is_urgent=in_need or pair.is_ending(now))
+            self._say(f"{former}{e}", is_urgent=not pair.of_issuer or pair.is_ending(now))
 
     def _say(self, problem: str, *, is_urgent: bool = False) -> None:
         self.problem, self.is_urgent = problem, is_urgent
@@ -90,14 +93,14 @@ class NodeCertificate:
             self._known = state, self._read(current)
         return self._known[1]
 
-    def _in_use(self, name: str) -> CertificateInUse | None:
-        """Return the certificate that serves, None if none does. One that was signed, and not used because the agent was killed, is used now."""
-        now, pair = self._now(), self.read()
-        if pair is not None and not pair.serves(name, now):
-            pair = None
-        if pair is not None and not pair.is_due(now):
-            return pair
-        current = os.path.basename(os.path.realpath(f"{self.folder}/{_CURRENT}"))
+    def _serving(self, name: str) -> CertificateInUse | None:
+        """Return the certificate in use if it serves, None if it does not."""
+        pair = self.read()
+        return pair if pair is not None and pair.serves(name, self._now()) else None
+
+    def _use_signed(self, name: str, pair: CertificateInUse | None) -> CertificateInUse | None:
+        """Use a better one than `pair` that was signed, and not used because the agent was killed; return the certificate that serves, None if none does."""
+        now, current = self._now(), os.path.basename(os.path.realpath(f"{self.folder}/{_CURRENT}"))
         for one in self._pairs():
             found = self._read(f"{self.folder}/{one}") if pair is None or one != current else None
             if found is None or found.problem(name, now):
@@ -108,14 +111,7 @@ class NodeCertificate:
         return pair
 
     def _read(self, folder: str) -> CertificateInUse | None:
-        if not os.path.exists(f"{folder}/{CERTIFICATE}"):
-            return None
-        if not self._issuer:
-            return read_pair(folder)
-        file = f"{self.folder}/{_ISSUER}"
-        if _text_of(file) != self._issuer:  # nothing is written without need: the disk may be full
-            replace_file(file, self._issuer)
-        return read_pair(folder, file)
+        return read_pair(folder, self._issuer) if os.path.exists(f"{folder}/{CERTIFICATE}") else None
 
     @contextlib.contextmanager
     def _space_in_folder(self) -> t.Iterator[None]:
@@ -271,17 +267,11 @@ def discard_certificate(folder: str) -> OvnError | None:
             path = f"{folder}/{one}"
             if one == _NEXT or (one.startswith(_PAIR) and not os.path.islink(path)):
                 shutil.rmtree(path)
-            elif one in (_CURRENT, f".{_CURRENT}", _ISSUER, f"{_ISSUER}.new"):
+            elif one in (_CURRENT, f".{_CURRENT}"):
                 os.remove(path)
     except OSError as e:
         return Refused(f"The certificate that this node had of its own cannot be deleted: {e}. Delete it on the node.")
     return None
-
-
-def _text_of(path: str) -> str:
-    with contextlib.suppress(OSError, ValueError), open(path, encoding="utf-8") as file:
-        return file.read()
-    return ""
 
 
 def _decoded(certificate: str) -> str:

@@ -16,8 +16,8 @@ from .names import Object
 
 READY, OVS_CONNECTED = "Ready", "OVSConnected"
 REGISTERED, NOT_REGISTERED, NO_HEARTBEAT = "Registered", "NotRegistered", "NoHeartbeat"
-# Of the reasons, those that come from the Southbound database. Pods that are ready say less.
-_OF_SOUTHBOUND = (REGISTERED, NOT_REGISTERED, NO_HEARTBEAT, "SouthboundUnreachable")
+# Of the reasons, those that come from the Southbound database, or say why not. Pods that are ready say less, as long as an agent keeps these true.
+_OF_SOUTHBOUND = (REGISTERED, NOT_REGISTERED, NO_HEARTBEAT, "SouthboundUnreachable", "NotConfigured")
 _STALE = datetime.timedelta(minutes=5)  # a heartbeat that is younger is not worth a request of a run
 _AHEAD = datetime.timedelta(minutes=1)  # clocks may differ by that much; what is later comes from one that was wrong
 
@@ -30,6 +30,8 @@ class ChassisFacts(t.NamedTuple):
     heartbeat: datetime.datetime | None
     pods: str | None  # what is wrong with its pods; empty for nothing
     unreachable: str = ""  # why the node itself could not ask the Southbound database
+    unprepared: str = ""  # what the node itself lacks for that: a certificate that works, or the address
+    has_agent: bool = False  # that writes the status between runs
 
 
 def chassis_status(
@@ -43,11 +45,12 @@ def chassis_status(
     """Return the new status; conditions that did not change keep their times, and so does a heartbeat that differs by less than `stale`."""
     status: Object = {"observedGeneration": generation}
     beat = _heartbeat(previous, facts, now, stale)
+    ready = _ready(previous, facts, beat)
     status["conditions"] = [
         _condition(previous, kind, *judged, generation=generation, now=now)
-        for kind, judged in ((READY, _ready(previous, facts, beat)), (OVS_CONNECTED, _connected(facts)))
+        for kind, judged in ((READY, ready), (OVS_CONNECTED, _connected(facts)))
     ]
-    registered = facts.registered or (facts.registered is None and facts.pods == "")
+    registered = facts.registered or (facts.registered is None and ready[0] == "True")
     since = previous.get("registeredAt") or (format_timestamp(now) if registered else None)
     if since:
         status["registeredAt"] = since
@@ -92,7 +95,14 @@ def _ready(previous: Object, facts: ChassisFacts, beat: str | None) -> tuple[str
                 f"The node cannot ask the Southbound database whether its ovn-controller answers: {facts.unreachable} "
                 "Look at the Southbound database, and at the network between it and the node.",
             )
-        if not facts.pods and known.get("reason") in _OF_SOUTHBOUND:
+        if facts.unprepared:
+            return (
+                "Unknown",
+                "NotConfigured",
+                f"The node cannot ask the Southbound database yet whether its ovn-controller answers: {facts.unprepared} "
+                "Look at the log of the container agent in the pod ovn-controller on this node.",
+            )
+        if facts.has_agent and not facts.pods and known.get("reason") in _OF_SOUTHBOUND:
             return known["status"], known["reason"], known["message"]
         if facts.pods is None:
             return "Unknown", "NotSeen", "Neither the Southbound database nor the pods could be asked."

@@ -11,13 +11,14 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
-from .._errors import OvnError
-from .._kubernetes.apply import key_of
+from .._errors import OvnError, Refused
+from .._kubernetes.access_review import Access, denied_accesses
+from .._kubernetes.apply import Key, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied, with_hash
 from .._kubernetes.progress import Progress
 from .._manifests.hypervisors import CONTROLLER
-from .._manifests.status_rights import status_rights
+from .._manifests.status_rights import ADMISSION, RBAC, status_rights
 from .desired import DesiredHypervisors
 from .observed_state import ObservedHypervisors, StatusRights
 
@@ -27,8 +28,10 @@ class AgentRights:
 
     def __init__(self, cluster: Cluster, desired: DesiredHypervisors, progress: Progress) -> None:
         self.cluster, self.progress, self._force = cluster, progress, desired.force_conflicts
+        self._namespace = desired.namespace
         self._manifests = status_rights(CONTROLLER, desired.namespace, desired.name, "controller")
         self._refusal: str | None = None  # empty: none; None: not asked yet
+        self._may_delete: bool | None = None  # the binding; None: not asked yet
 
     def of(self, observed: ObservedHypervisors) -> StatusRights:
         """Return what `observed` says, but not "managed" if the API server would refuse that. Nothing is written."""
@@ -50,6 +53,39 @@ class AgentRights:
         self.progress.warn(f"{result}: {self._refusal} An administrator can run once instead.")
         return rights
 
+    def unguarded_binding(self, observed: ObservedHypervisors) -> Object | None:
+        """Return the ClusterRoleBinding if it is to be deleted, since without the policy it lets each agent write the status of all; None otherwise.
+
+        A run that may write all of it brings the policy back instead. One that may not delete the binding warns.
+        """
+        role, binding = (observed.index.get(key_of(one)) for one in self._manifests if one["apiVersion"] == RBAC)
+        missing = missing_guards(self._manifests, observed.index)
+        if role is None or binding is None or not missing or self.of(observed) == "managed":
+            return None
+        name = binding["metadata"]["name"]
+        cause = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        writes = "the agent of each node write the status of every OVNChassis, not only that of its own node"
+        if self._may_delete is None:
+            self._may_delete = self._ask_deletion(name)
+        if self._may_delete:
+            self.progress.warn(f"ClusterRoleBinding {name} is deleted: {cause}, and it would let {writes}.")
+            return binding
+        self.progress.warn(
+            f"ClusterRoleBinding {name} lets {writes}: {cause}. This run can neither bring that back nor delete the binding. "
+            f"An administrator ends it with kubectl delete clusterrolebinding {name}"
+        )
+        return None
+
+    def _ask_deletion(self, name: str) -> bool:
+        """Return whether the user may delete the binding."""
+        access = Access("rbac.authorization.k8s.io", "clusterrolebindings", "delete", name, "")
+        try:
+            return not denied_accesses(self.cluster, [access], self._namespace)
+        except Refused as e:
+            if e.details.get("http_status") != 403:
+                raise
+            return False
+
     def _ask(self, there: t.Sequence[Object | None]) -> str:
         """Return why the user may not apply one that is missing or differs.
 
@@ -65,3 +101,9 @@ class AgentRights:
                 if e.details.get("http_status") == 403:
                     return str(e)
         return ""
+
+
+def missing_guards(manifests: t.Sequence[Object], index: t.Mapping[Key, Object]) -> list[str]:
+    """Return kind and name of what is missing of the policy and its binding, which keep each agent to the OVNChassis of its own node."""
+    guards = [one for one in manifests if one["apiVersion"] == ADMISSION]
+    return [f"{one['kind']} {one['metadata']['name']}" for one in guards if key_of(one) not in index]

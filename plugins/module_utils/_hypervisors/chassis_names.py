@@ -16,6 +16,7 @@ from .._tls_options import COMMON_NAME
 from .ownership import format_addresses
 
 if t.TYPE_CHECKING:
+    from .nodes import Node
     from .settings import Chassis
     from .southbound import Registry
 
@@ -81,6 +82,29 @@ def _problem(one: Chassis, registry: Registry | None, evidence: NameEvidence) ->
         f'Node {node} has the name "{name}" from an annotation, which a node can write itself. If it is right, declare it as spec.systemId of OVNChassis '
         f"{node}, with kubectl apply --server-side, then run again."
     )
+
+
+def renewable_names(
+    nodes: t.Iterable[Node],
+    confirmed: Names,
+    recorded: Names,
+    registry: Registry | None,
+    owner: str,
+    others: t.Collection[str],
+) -> Names:
+    """Return the names of nodes that are as the last run recorded them, and that nothing speaks against: for a run that has no plan.
+
+    A node can bring a run into that by its annotations, so it must not keep a name this way that a plan would take from it. `registry` None: not asked.
+    """
+    rows = registry.chassis if registry is not None else {}
+    names = {node.name: confirmed[node.name] for node in nodes if node.name in confirmed}
+    return {
+        node: name
+        for node, name in names.items()
+        if name == recorded.get(node)
+        and name not in others
+        and ((row := rows.get(name)) is None or row.owner in ("", owner))
+    }
 
 
 def common_name_problems(chassis: t.Iterable[Chassis]) -> list[str]:

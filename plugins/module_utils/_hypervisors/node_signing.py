@@ -22,11 +22,13 @@ from .._manifests.hypervisors import CONTROLLER
 from .._manifests.node_certificates import ISSUER_VARIABLE, environment_of
 from .._pki.chassis_requests import AskingNode, RequestDecision, judge_requests, without_floods
 from .certificates import account_of, carry_out, list_requests, pair_of_chassis
+from .chassis_names import renewable_names
 from .desired import DesiredHypervisors
+from .nodes import matches
 from .observed_state import ObservedHypervisors
 from .plan import MOST_LISTED, HypervisorPlan
 from .settings import confirmed_names, recorded_nodes
-from .southbound import check_access
+from .southbound import Registry, check_access
 
 _PAUSE = 2.0  # seconds between two looks while a run waits
 _PATIENCE = 5.0  # seconds for one relay to answer
@@ -96,28 +98,34 @@ class NodeSigning:
             return ""
         return (
             f"No server of the Southbound database could be asked whether it lets in certificates of the CA that signs for nodes ({signer.name}): "
-            f"{' '.join(causes[:MOST_LISTED])}"
+            f"{' '.join(causes[:MOST_LISTED])} Give this control node access to the endpoints in southbound, then run again."
         )
 
     def sign(self, plan: HypervisorPlan, *, current: bool = True) -> None:
         """Sign or deny each request that waits, in check mode only say so. `current`: the nodes were read just now. Nothing is done without a key."""
         self._deal_with(asking_nodes(plan), current=current)
 
-    def renew(self, observed: ObservedHypervisors) -> int:
-        """Sign for nodes whose names are confirmed, and return for how many, although there is no plan: what one node says must not end all certificates.
+    def renew(self, observed: ObservedHypervisors, registry: Registry | None) -> int:
+        """Sign for nodes that are as they were, and return for how many: there is no plan, but what one node says must not end all certificates.
 
-        With another CA than pods were told, that is not known to be safe.
+        With another CA than the pods name, that is not known to be safe.
         """
         workload, confirmed = observed.daemon_set(CONTROLLER), confirmed_names(observed.settings)
         issuer = environment_of(workload or {}).get(ISSUER_VARIABLE)
         if self.desired.signer is None or not confirmed or issuer != self.desired.issuer:
             return 0
-        recorded = recorded_nodes(observed.settings)
-        nodes = {
-            node.name: AskingNode(node.uid, confirmed[node.name])
-            for node in observed.nodes
-            if node.name in confirmed and confirmed[node.name] == recorded.get(node.name)
-        }
+        hypervisors = [
+            node for node in observed.nodes if matches(node.labels, self.desired.spec.controller.node_selector)
+        ]
+        names = renewable_names(
+            hypervisors,
+            confirmed,
+            recorded_nodes(observed.settings),
+            registry,
+            observed.owner,
+            self.desired.other_chassis,
+        )
+        nodes = {node.name: AskingNode(node.uid, names[node.name]) for node in hypervisors if node.name in names}
         before = len(self.progress.steps)
         self._deal_with(nodes, current=False)
         return len(self.progress.steps) - before
@@ -150,21 +158,23 @@ class NodeSigning:
         self._failures = failures
 
     @contextlib.contextmanager
-    def running(self, plan: HypervisorPlan, plan_anew: t.Callable[[], HypervisorPlan]) -> t.Iterator[None]:
+    def running(self, plan: HypervisorPlan, plan_again: t.Callable[[], HypervisorPlan]) -> t.Iterator[None]:
         """Sign in a thread of its own as pods ask, while the run waits for them: the next node is updated when the last one is ready.
 
-        Nodes may join meanwhile, or be installed again: when such a one asks, it is looked up.
+        Nodes may join meanwhile, or be installed again: when such a one asks, there is another plan.
         """
         stopped = threading.Event()
 
         def loop() -> None:
-            latest, looked_up = plan, frozenset[str]()
+            latest, known = plan, frozenset[str]()
             while not stopped.is_set():
+                unknown = frozenset(one.name for one in self._waiting if one.is_of_unknown_node)
+                if unknown - known:
+                    known = unknown
+                    # With an error these requests wait, and are reported as such; the others go on.
+                    with contextlib.suppress(OvnError):
+                        latest = plan_again()
                 try:
-                    unknown = frozenset(one.name for one in self._waiting if one.is_of_unknown_node)
-                    if unknown - looked_up:
-                        looked_up = unknown
-                        latest = plan_anew()
                     self.sign(latest, current=False)
                     self._error = None
                 except Exception as e:  # also for a bug: the thread must go on

@@ -120,7 +120,6 @@ class HypervisorObjects:
     def settings(self, plan: HypervisorPlan, to_remove: t.Mapping[str, str]) -> dict[str, str]:
         """Return the files of the ConfigMap. A removed node stays recorded until everything of it is deleted."""
         addresses = plan.observed.addresses()
-        writes_status = self._agent_rights.of(plan.observed) != "none"
         for one in plan.self_addressed:
             ip = address_of(one, plan.observed.chassis.get(one.node.name), plan.registry)
             later = _KNOWN_LATER if self._address_known_later(plan, one) else None
@@ -132,8 +131,12 @@ class HypervisorObjects:
             owner=plan.observed.owner,
             addresses=addresses,
             confirmed=plan.certified.names if plan.certified else None,
-            heartbeat_interval=self.desired.spec.heartbeat_interval if writes_status else None,
+            heartbeat_interval=self.desired.spec.heartbeat_interval if self.has_agents(plan.observed) else None,
         )
+
+    def has_agents(self, observed: ObservedHypervisors) -> bool:
+        """Return whether the agents write the status of OVNChassis between runs."""
+        return self._agent_rights.of(observed) != "none"
 
     def _converge(self, observed: ObservedHypervisors, manifests: list[Object]) -> list[ObjectChange]:
         def on_change(one: ObjectChange) -> None:
@@ -147,11 +150,13 @@ class HypervisorObjects:
         )
 
     def _obsolete(self, observed: ObservedHypervisors) -> list[Object]:
-        """Return what is left of certificates of nodes, and not declared any more, and of a run that was killed while nodes pulled images."""
-        unwanted = [] if self.desired.has_node_certificates else observed.certificate_rights
+        """Return what is left of undeclared certificates of nodes, or of a run that was killed while nodes pulled images; and rights of agents without limits."""
+        unguarded = self._agent_rights.unguarded_binding(observed)
+        rights = [] if self.desired.has_node_certificates else observed.certificate_rights
         authorities = observed.index.get(("v1", "ConfigMap", self.desired.namespace, AUTHORITIES))
-        former = [authorities] if authorities is not None and not needs_authorities(self.desired) else []
-        return [*unwanted, *former, *_image_pull(observed)]
+        if needs_authorities(self.desired):
+            authorities = None
+        return [*rights, *(one for one in (unguarded, authorities) if one is not None), *_image_pull(observed)]
 
     def _delete(self, observed: ObservedHypervisors, objects: t.Iterable[Object]) -> None:
         for one in objects:

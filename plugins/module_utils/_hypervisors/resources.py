@@ -133,16 +133,19 @@ def chassis_facts(
     *,
     now: datetime.datetime,
     patience: float,
+    has_agent: bool,
 ) -> ChassisFacts:
     """Return the facts of one chassis. `problems`: by node, what is wrong with its pods; None if they were not read.
+
+    `has_agent`: its agent writes the status between runs.
 
     A chassis that has answered in the last `patience` seconds is alive: there may be a newer heartbeat, but there is still time to answer it. A later
     answer than `now` says nothing: it is by the clock of the chassis, which is ahead.
     """
     pods = None if problems is None else problems.get(chassis.node.name, "")
     if registry is None:
-        return ChassisFacts(None, None, None, pods)
+        return ChassisFacts(None, None, None, pods, has_agent=has_agent)
     beat = registry.heartbeat(chassis.system_id)
     is_recent = beat is not None and 0 <= (now - beat).total_seconds() <= patience
     alive = registry.is_alive(chassis.system_id) or is_recent
-    return ChassisFacts(registry.registration_problem(chassis) is None, alive, beat, pods)
+    return ChassisFacts(registry.registration_problem(chassis) is None, alive, beat, pods, has_agent=has_agent)

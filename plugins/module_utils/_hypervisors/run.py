@@ -33,7 +33,7 @@ from .removal import ChassisRemoval
 from .settings import Chassis
 from .southbound import Registry, read_registry
 from .status import read_pod_problems, write_statuses
-from .switch_to_own import SIGNING_ACCESSES, is_switch, switch_problems
+from .switch_to_own import SIGNING_ACCESSES, is_switch, switch_problems, without_granted
 from .wait import await_pods, await_registered
 
 
@@ -102,7 +102,7 @@ class Hypervisors:
         plan = with_confirmed_names(plan, self.desired.other_chassis)
         if is_switch(self.desired, observed):
             denied = denied_accesses(self.cluster, SIGNING_ACCESSES, self.desired.namespace)
-            refuse(switch_problems(self.desired, plan, unchecked, denied), self.changed)
+            refuse(switch_problems(self.desired, plan, unchecked, without_granted(denied)), self.changed)
         elif unchecked:
             self.progress.warn(unchecked)
         return plan
@@ -113,12 +113,20 @@ class Hypervisors:
             read_state(self.cluster, self.desired.name, self.desired.namespace, node_certificates=certificates)
         )
 
+    def _plan_beside(self) -> HypervisorPlan:
+        """Return a plan for the thread that signs. That the Southbound database did not answer in that moment is nothing for the rest of the run."""
+        unresponsive = self._unresponsive
+        try:
+            return self._read_and_plan()
+        finally:
+            self._unresponsive = unresponsive
+
     def _after_renewals(self, error: InvalidInput) -> InvalidInput:
         """Return the error that ends the run before it has a plan, after the certificates of nodes that are as they were before."""
         if not self.desired.has_node_certificates:
             return error
         try:
-            renewed = self.signing.renew(self._observed)
+            renewed = self.signing.renew(self._observed, self._read_registry(self._observed.owner))
         except OvnError as e:
             return InvalidInput(f"{error} Certificates that wait were not renewed either: {e}", **error.details)
         finally:
@@ -193,9 +201,16 @@ class Hypervisors:
 
     def _write_statuses(self, plan: HypervisorPlan, *, awaited: bool) -> None:
         """Write them by what is true now: the plan may be hours old."""
-        problems = read_pod_problems(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis, awaited=awaited)
+        problems = read_pod_problems(
+            *(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis),
+            awaited=awaited,
+            not_awaited=self._not_awaited(plan),
+        )
         registry, interval = self._read_registry_again(plan), self.desired.spec.heartbeat_interval
-        write_statuses(self.cluster, plan.chassis, registry, self.objects.resources, problems, interval)
+        agents = self.objects.has_agents(plan.observed)
+        write_statuses(
+            self.cluster, plan.chassis, registry, self.objects.resources, problems, interval, has_agents=agents
+        )
 
     def _read_registry_again(self, plan: HypervisorPlan) -> Registry | None:
         try:
@@ -224,17 +239,17 @@ class Hypervisors:
         """Return the plan with what the Southbound database knows when all hypervisors work."""
         try:
             with self._signing(plan):
-                await_pods(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis, self._waiting(plan))
+                await_pods(self.cluster, self.desired, self._daemon_sets(plan), plan.chassis, self._not_awaited(plan))
         except TimedOut:
             self._write_statuses_after_timeout(plan)
             raise
         if plan.registry is None or not any(one.node.ready for one in plan.chassis):
             return plan
-        waited = [one for one in plan.chassis if one.node.name not in self._waiting(plan)]
+        waited = [one for one in plan.chassis if one.node.name not in self._not_awaited(plan)]
         registry = await_registered(self.cluster, self.desired, waited, owner=plan.observed.owner)
         return plan._replace(registry=registry)
 
-    def _waiting(self, plan: HypervisorPlan) -> frozenset[str]:
+    def _not_awaited(self, plan: HypervisorPlan) -> frozenset[str]:
         """Return the nodes for which nobody can wait: somebody has to confirm their names first. The other nodes go on."""
         return plan.uncertified if self.desired.signer is not None else frozenset()
 
@@ -245,7 +260,7 @@ class Hypervisors:
             yield
             return
         try:
-            with self.signing.running(plan, self._read_and_plan):
+            with self.signing.running(plan, self._plan_beside):
                 yield
         except TimedOut as e:
             raise TimedOut(" ".join([str(e), *self.signing.problems()]), **e.details) from e

@@ -33,17 +33,19 @@ def read_pod_problems(
     chassis: t.Sequence[Chassis],
     *,
     awaited: bool,
+    not_awaited: t.Container[str] = (),
 ) -> dict[str, str] | None:
     """Return what is wrong with the pods, by node; None if there are no pods yet.
 
-    `daemon_sets`: those that are as they were read. `awaited`: the run has waited for all pods on nodes that are ready, and they are ready, too.
+    `daemon_sets`: those that are as they were read. `awaited`: the run has waited for all pods on nodes that are ready and not `not_awaited`, and they are
+    ready, too.
     """
-    if awaited and all(one.node.ready for one in chassis):
+    if awaited and all(one.node.ready and one.node.name not in not_awaited for one in chassis):
         return {}
     components = components_of(desired.spec.ovs.mode)
     if len(daemon_sets) == len(components) and all(rolled_out(one, len(chassis)) for one in daemon_sets.values()):
         return {}
-    if not any((d.get("status") or {}).get("observedGeneration") for d in daemon_sets.values()):
+    if not awaited and not any((d.get("status") or {}).get("observedGeneration") for d in daemon_sets.values()):
         return None
     pods = cluster.list("v1", "Pod", desired.namespace, labels=our_pods(desired.name))
     try:
@@ -60,16 +62,20 @@ def write_statuses(
     resources: t.Mapping[str, Object],
     problems: t.Mapping[str, str] | None,
     interval: float,
+    *,
+    has_agents: bool,
 ) -> None:
     """Write each status that differs. `resources` are the OVNChassis by node, `problems` those of pods, `interval` the seconds between two heartbeats.
 
+    `has_agents`: agents write these statuses between runs.
     `resources` may be as old as the run: if they differ, all are read again. What an agent has written since then is newer than what is known here, and stays.
     """
     if problems is None and registry is None:
         return
     now = datetime.datetime.now(datetime.timezone.utc)
+    patience = interval + grace(interval)
     facts = {
-        one.node.name: chassis_facts(one, registry, problems, now=now, patience=interval + grace(interval))
+        one.node.name: chassis_facts(one, registry, problems, now=now, patience=patience, has_agent=has_agents)
         for one in chassis
     }
     if not changed_statuses(resources, facts, now):

@@ -23,18 +23,26 @@ if t.TYPE_CHECKING:
     from .plan import HypervisorPlan
 
 _REQUESTS, _GROUP = "certificatesigningrequests", "certificates.k8s.io"
-# Who signs needs them; the first three are of all requests.
+# A right for all signers of our domain does as well as that for ours alone.
+_DOMAIN = f"{CHASSIS_SIGNER.partition('/')[0]}/*"
+# What who signs needs: the first three for all requests, the others for one of the two names.
 SIGNING_ACCESSES = (
     Access(_GROUP, _REQUESTS, "list", "", ""),
     Access(_GROUP, f"{_REQUESTS}/approval", "patch", "", ""),
     Access(_GROUP, f"{_REQUESTS}/status", "patch", "", ""),
-    Access(_GROUP, "signers", "approve", CHASSIS_SIGNER, ""),
-    Access(_GROUP, "signers", "sign", CHASSIS_SIGNER, ""),
+    *(Access(_GROUP, "signers", verb, name, "") for verb in ("approve", "sign") for name in (CHASSIS_SIGNER, _DOMAIN)),
 )
 
 
+def without_granted(denied: t.Collection[Access]) -> list[Access]:
+    """Return the denied ones of `SIGNING_ACCESSES` that the user needs: a signer may be denied by one of its names."""
+    granted = [one for one in SIGNING_ACCESSES if one not in denied]
+    verbs = {one.verb for one in granted if one.resource == "signers"}
+    return [one for one in denied if one.name != _DOMAIN and not (one.resource == "signers" and one.verb in verbs)]
+
+
 def is_switch(desired: DesiredHypervisors, observed: ObservedHypervisors) -> bool:
-    """Return whether there are pods that share a certificate, and nodes are to get their own."""
+    """Return whether there are pods that have no certificate of their own node, and nodes are to get one."""
     workload = observed.daemon_set(CONTROLLER)
     return desired.has_node_certificates and workload is not None and FOLDER_VARIABLE not in environment_of(workload)
 
@@ -68,7 +76,7 @@ def switch_problems(
         )
     if problems:
         problems[0] = (
-            "Nodes share a certificate and cannot get their own (tls.nodeCertificates own) yet: the first of them would be without ovn-controller. "
+            "Nodes cannot get certificates of their own (tls.nodeCertificates own) yet: the first of them would be without ovn-controller. "
             f"{problems[0]}"
         )
     return problems

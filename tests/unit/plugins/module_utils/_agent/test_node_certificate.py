@@ -221,11 +221,51 @@ def test_a_folder_that_cannot_be_written(node: Node, tmp_path_factory: pytest.Te
     assert node.is_settled()
     assert "cannot be kept in" in node.agent.problem
     assert not node.agent.is_urgent
-    # It is found again without a file being written.
-    (node.folder / "issuer.pem.new").mkdir()
-    found = node.new_agent().read()
-    assert found is not None
-    assert found.of_issuer
+
+
+FULL: list[t.Any] = [
+    pytest.param("next", "File exists", id="it cannot make a request"),
+    pytest.param(".current", "Is a directory", id="it cannot use the one that was signed"),
+]
+
+
+@pytest.mark.parametrize(("blocked", "cause"), FULL)
+def test_with_another_ca_and_a_full_disk_the_former_certificate_serves(node: Node, blocked: str, cause: str) -> None:
+    """The pod is new, since the CA that signs is part of it, and its ovn-controller waits for the agent."""
+    node.agent = node.new_agent(issuer="")
+    node.use(node.sign(authority=OTHER))
+    former = os.readlink(node.folder / "current")
+    if blocked == "next":
+        (node.folder / "next").write_text("")
+    else:
+        (node.folder / ".current").mkdir()
+        with pytest.raises(OSError, match=cause):
+            node.use(node.sign())
+        assert len(list(node.folder.glob("pair-*"))) == 2
+    before = sorted(str(one) for one in node.folder.rglob("*"))
+    agent = node.new_agent()
+    for _look in range(2):
+        agent.ensure("a")
+        assert agent.problem.startswith("The certificate in use is of another CA than that which signs today. Key and")
+        assert cause in agent.problem
+        assert agent.is_urgent
+    assert os.readlink(node.folder / "current") == former
+    assert sorted(str(one) for one in node.folder.rglob("*")) == before, "nothing is written to judge by a CA"
+    # With space again the one that was signed is used; without one it asks.
+    obstacle = node.folder / blocked
+    (obstacle.rmdir if obstacle.is_dir() else obstacle.unlink)()
+    if blocked == ".current":
+        agent.ensure("a")
+        assert (agent.problem, agent.is_urgent) == ("", False)
+        assert os.readlink(node.folder / "current") != former
+
+
+def test_without_a_certificate_that_works_a_full_disk_is_the_reason(node: Node) -> None:
+    node.use(node.sign())
+    (node.folder / "current").unlink()
+    (node.folder / ".current").mkdir()
+    with pytest.raises(Refused, match=r"cannot be kept in .* of its pod: .*Is a directory.*Free some space"):
+        node.agent.ensure("a")
 
 
 def test_a_clock_that_is_behind_is_no_reason_to_ask(node: Node) -> None:
@@ -316,7 +356,7 @@ def test_a_node_that_shares_a_certificate_keeps_no_key(node: Node) -> None:
     node.use(node.sign())
     node.sign()
     (node.folder / "theirs").write_text("x")
-    assert {"current", "next", "issuer.pem"} < {one.name for one in node.folder.iterdir()}
+    assert {"current", "next"} < {one.name for one in node.folder.iterdir()}
     assert discard_certificate(str(node.folder)) is None
     assert [one.name for one in node.folder.iterdir()] == ["theirs"]
     assert "cannot be deleted" in str(discard_certificate(f"{node.folder}/none"))

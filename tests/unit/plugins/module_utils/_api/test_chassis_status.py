@@ -17,6 +17,9 @@ HALF_A_MINUTE = datetime.timedelta(seconds=30)
 BEAT = NOW - HALF_A_MINUTE
 WELL = chassis_status({}, ChassisFacts(True, True, BEAT, ""), generation=1, now=NOW)
 LATE = chassis_status({}, ChassisFacts(True, False, BEAT, ""), generation=1, now=NOW)
+ABSENT = chassis_status({}, ChassisFacts(False, False, None, "x"), generation=1, now=NOW)
+BARE = chassis_status({}, ChassisFacts(None, None, BEAT, None, unprepared="x"), generation=1, now=NOW)
+AWAY = chassis_status({}, ChassisFacts(None, None, BEAT, None, unreachable="x"), generation=1, now=NOW)
 
 
 @pytest.mark.parametrize(
@@ -70,18 +73,38 @@ def test_the_message_of_a_late_chassis_says_since_when_and_what_next() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "pods", "ready", "reason"),
+    ("before", "pods", "agent", "ready", "reason"),
     [
-        pytest.param(LATE, "", "False", "NoHeartbeat", id="ready pods do not make a late chassis ready"),
-        pytest.param(WELL, "", "True", "Registered", id="what the agent has written stays"),
-        pytest.param(WELL, None, "True", "Registered", id="also if nothing was observed"),
-        pytest.param(WELL, "pod is missing", "False", "PodsNotReady", id="without its pod no agent writes"),
+        pytest.param(LATE, "", True, "False", "NoHeartbeat", id="ready pods do not make a late chassis ready"),
+        pytest.param(WELL, "", True, "True", "Registered", id="what the agent has written stays"),
+        pytest.param(WELL, None, True, "True", "Registered", id="also if nothing was observed"),
+        pytest.param(WELL, "pod is missing", True, "False", "PodsNotReady", id="without its pod no agent writes"),
+        pytest.param(AWAY, "", True, "Unknown", "SouthboundUnreachable", id="a node that could not ask asks again"),
+        pytest.param(BARE, "", True, "Unknown", "NotConfigured", id="nor do they configure a node"),
+        pytest.param(ABSENT, "", False, "True", "PodsReady", id="nobody would correct what a run has found long ago"),
+        pytest.param(LATE, "", False, "True", "PodsReady", id="nor what an agent has written that does not any more"),
+        pytest.param(AWAY, "", False, "True", "PodsReady", id="nor that it could not ask"),
+        pytest.param(WELL, "", False, "True", "PodsReady", id="nor that all was well"),
+        pytest.param(WELL, None, False, "Unknown", "NotSeen", id="nobody knows"),
+        pytest.param(WELL, "pod is missing", False, "False", "PodsNotReady", id="its pod is missing"),
     ],
 )
-def test_a_run_without_the_southbound_database(before: t.Any, pods: str | None, ready: str, reason: str) -> None:
-    status = chassis_status(before, ChassisFacts(None, None, None, pods), generation=1, now=NOW)
+def test_a_run_without_the_southbound_database(
+    before: t.Any, pods: str | None, agent: bool, ready: str, reason: str
+) -> None:
+    facts = ChassisFacts(None, None, None, pods, has_agent=agent)
+    status = chassis_status(before, facts, generation=1, now=NOW)
     found = condition_of(status, "Ready")
     assert (found["status"], found["reason"]) == (ready, reason)
+
+
+@pytest.mark.parametrize(
+    ("agent", "since"), [(True, None), (False, "2026-03-01T12:00:00Z")], ids=["not registered", "ready by its pods"]
+)
+def test_a_chassis_that_was_never_registered(agent: bool, since: str | None) -> None:
+    """As long as its status says so, it has no time at which it was."""
+    status = chassis_status(ABSENT, ChassisFacts(None, None, None, "", has_agent=agent), generation=1, now=NOW)
+    assert status.get("registeredAt") == since
 
 
 def test_runs_and_agents_write_the_same() -> None:

@@ -16,6 +16,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.chassis_name
     check_common_name,
     common_name_problems,
     confirm_names,
+    renewable_names,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import Chassis
@@ -124,3 +125,25 @@ def test_names_that_no_certificate_can_have(name: str) -> None:
 def test_agents_refuse_the_same_names(name: str, tmp_path: pathlib.Path) -> None:
     with pytest.raises(Refused, match="cannot be that of a certificate"):
         NodeCertificate(str(tmp_path), t.cast(Api, None)).ensure(name)
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "recorded", "rows", "others", "expected"),
+    [
+        pytest.param({"a": "c1"}, {"a": "c1"}, [("c1", "ours")], (), {"a": "c1"}, id="as it was"),
+        pytest.param({"a": "c1"}, {"a": "c1"}, None, (), {"a": "c1"}, id="nobody could be asked"),
+        pytest.param({"a": "c1"}, {"a": "c1"}, [], (), {"a": "c1"}, id="not registered at the moment"),
+        pytest.param({"a": "c1"}, {"a": "c1"}, [("c1", "")], (), {"a": "c1"}, id="not marked yet"),
+        pytest.param({"a": "c1"}, {"a": "c1"}, [("c1", "x")], (), {}, id="of another cluster meanwhile"),
+        pytest.param({"a": "c1"}, {"a": "c1"}, [], ("c1",), {}, id="of a machine of the inventory"),
+        pytest.param({"a": "c1"}, {"a": "c2"}, [], (), {}, id="recorded with another name"),
+        pytest.param({}, {"a": "c1"}, [], (), {}, id="never confirmed"),
+        pytest.param({"b": "c1"}, {"b": "c1"}, [], (), {}, id="of a node that is no hypervisor"),
+    ],
+)
+def test_names_that_a_run_without_a_plan_renews(
+    confirmed: t.Any, recorded: t.Any, rows: t.Any, others: t.Any, expected: t.Any
+) -> None:
+    node = Node("a", "u", {}, {}, (), True)
+    known = registry(*rows) if rows is not None else None
+    assert renewable_names([node], confirmed, recorded, known, "ours", others) == expected

@@ -40,7 +40,7 @@ EMPTY = registry_of({"Chassis": [], "Encap": [], "Chassis_Private": [], "SB_Glob
 
 def facts_of(*arguments: t.Any) -> t.Any:
     now = datetime.datetime.fromtimestamp(1700000000, datetime.timezone.utc)
-    return chassis_facts(*arguments, now=now, patience=90)
+    return chassis_facts(*arguments, now=now, patience=90, has_agent=True)
 
 
 def resource(manager: str, spec: dict[str, t.Any], **entry: t.Any) -> dict[str, t.Any]:
@@ -150,6 +150,7 @@ def test_fields_of_others_are_not_sent() -> None:
 def test_chassis_facts(chassis: Chassis, seen: t.Any, expected: tuple[t.Any, t.Any]) -> None:
     found = facts_of(chassis, seen, {})
     assert (found.registered, found.alive) == expected
+    assert found.has_agent
 
 
 @pytest.mark.parametrize(

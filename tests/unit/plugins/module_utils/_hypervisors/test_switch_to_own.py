@@ -17,6 +17,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.switch_to_ow
     SIGNING_ACCESSES,
     is_switch,
     switch_problems,
+    without_granted,
 )
 
 REGISTRY = Registry({}, {}, 0)
@@ -54,7 +55,7 @@ def plan(registry: Registry | None = REGISTRY, *, named: bool = True, index: t.A
         pytest.param(desired(), plan(named=False), {}, "Nobody confirmed a.", id="a name"),
         pytest.param(desired(), plan(), {"unchecked": "No relay answers."}, "No relay answers.", id="no relay"),
         pytest.param(
-            desired(), plan(), {"denied": SIGNING_ACCESSES[3:]}, "is approve signers, sign signers.", id="no rights"
+            desired(), plan(), {"denied": SIGNING_ACCESSES[3::2]}, "is approve signers, sign signers.", id="no rights"
         ),
         pytest.param(desired(authorities=""), plan(), {}, "Nodes would trust no CA", id="no CA"),
         pytest.param(desired(authorities=""), plan(index={AUTHORITIES: {}}), {}, "", id="a CA of before"),
@@ -68,7 +69,20 @@ def test_switch_problems(wanted: DesiredHypervisors, planned: HypervisorPlan, mo
     found = switch_problems(wanted, planned, **{"unchecked": "", "denied": (), **more})
     assert len(found) == bool(words)
     assert words in " ".join(found)
-    assert all(one.startswith("Nodes share a certificate and cannot get their own") for one in found)
+    assert all(one.startswith("Nodes cannot get certificates of their own") for one in found)
+
+
+@pytest.mark.parametrize(
+    ("denied", "expected"),
+    [
+        pytest.param(SIGNING_ACCESSES, [*SIGNING_ACCESSES[:3], *SIGNING_ACCESSES[3::2]], id="all"),
+        pytest.param(SIGNING_ACCESSES[3::2], [], id="allowed for all signers of the domain"),
+        pytest.param(SIGNING_ACCESSES[4::2], [], id="allowed for this signer"),
+        pytest.param(SIGNING_ACCESSES[3:5], [SIGNING_ACCESSES[3]], id="may sign, not approve"),
+    ],
+)
+def test_without_granted(denied: t.Any, expected: t.Any) -> None:
+    assert without_granted(denied) == list(expected)
 
 
 def workload(*variables: str) -> dict[t.Any, t.Any]:
