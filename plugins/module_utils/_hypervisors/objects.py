@@ -150,7 +150,7 @@ class HypervisorObjects:
         )
 
     def _obsolete(self, observed: ObservedHypervisors) -> list[Object]:
-        """Return what is left of undeclared certificates of nodes, or of a run that was killed while nodes pulled images; and rights of agents without limits."""
+        """Return what is left of undeclared certificates of nodes, or of a run that was killed while nodes pulled images, and unlimited rights of agents."""
         unguarded = self._agent_rights.unguarded_binding(observed)
         rights = [] if self.desired.has_node_certificates else observed.certificate_rights
         authorities = observed.index.get(("v1", "ConfigMap", self.desired.namespace, AUTHORITIES))
