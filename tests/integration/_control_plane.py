@@ -193,11 +193,6 @@ def touched(ran: Ran) -> dict[str, str]:
     return {name: action for name, action in actions(ran).items() if action != "unchanged"}
 
 
-def warnings(ran: Ran) -> list[str]:
-    """From ansible-core 2.19 on they are objects. Those of earlier calls in this process are among them."""
-    return [one if isinstance(one, str) else one["event"]["msg"] for one in ran.get("warnings", [])]
-
-
 def control_plane(
     server: ApiServer, namespace: str, monkeypatch: pytest.MonkeyPatch, temporary: pathlib.Path
 ) -> ControlPlane:

@@ -150,7 +150,3 @@ def await_request(agent: NodeCertificate, name: str) -> None:
         return False
 
     until(asked, "a request")
-
-
-def warnings(ran: t.Any) -> list[str]:
-    return [one if isinstance(one, str) else one["event"]["msg"] for one in ran.get("warnings", [])]

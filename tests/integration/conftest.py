@@ -442,6 +442,11 @@ class Ran:
     def failed(self) -> bool:
         return bool(self.result.get("failed", False))
 
+    @property
+    def warnings(self) -> list[str]:
+        """From ansible-core 2.19 on they are objects. Those of earlier calls in this process are among them."""
+        return [one if isinstance(one, str) else one["event"]["msg"] for one in self.get("warnings", [])]
+
 
 class RunModule(t.Protocol):
     def __call__(

@@ -529,8 +529,8 @@ def granted(role: Object, verbs: t.Iterable[str], resources: t.Iterable[str]) ->
     return {**role, "rules": rules}
 
 
-def warnings(ran: Ran, words: str) -> list[str]:
-    return [text for text in map(str, ran.get("warnings", [])) if words in text]
+def warnings_with(ran: Ran, words: str) -> list[str]:
+    return [text for text in ran.warnings if words in text]
 
 
 POLICIES = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
@@ -572,7 +572,7 @@ def test_a_user_who_may_not_make_all_of_it(
     again = two(kubeconfig=operator.kubeconfig)
     assert (ran["changed"], again["changed"]) == (True, False)
     for one in (predicted, ran, again):
-        (warning,) = warnings(one, "Agents do not keep the status")
+        (warning,) = warnings_with(one, "Agents do not keep the status")
         assert cause in warning
     assert "_heartbeat" not in two.settings()
     assert not has_token(two)
@@ -587,13 +587,13 @@ def test_a_user_who_may_not_make_all_of_it(
     two.server.request("PATCH", f"{place}/c5c3-ovn-chassis-status-{namespace}", changed)
     ran = two(kubeconfig=operator.kubeconfig, force_conflicts=True)
     assert not ran["changed"]
-    (warning,) = warnings(ran, "What lets agents write the status")
+    (warning,) = warnings_with(ran, "What lets agents write the status")
     assert cause in warning
     assert has_token(two)
     # Who may not delete it leaves it.
     gone = two(kubeconfig=operator.kubeconfig, state="absent")
     assert has_status_rights(two) is ("delete" not in verbs)
-    left = warnings(gone, "It stays, and lets nobody do anything")
+    left = warnings_with(gone, "It stays, and lets nobody do anything")
     assert len(left) == (0 if "delete" in verbs else len(STATUS_RIGHTS))
 
 
@@ -623,7 +623,9 @@ def test_a_user_who_cannot_bring_the_policy_back(
     binding = f"{STATUS_RIGHTS[0]}/{name}"
     if "delete" in verbs:
         assert actions(ran)[f"ClusterRoleBinding {name}"] == "deleted"
-        assert [len(warnings(one, f"ClusterRoleBinding {name} is deleted")) for one in (predicted, ran, again)] == [
+        assert [
+            len(warnings_with(one, f"ClusterRoleBinding {name} is deleted")) for one in (predicted, ran, again)
+        ] == [
             1,
             1,
             0,
@@ -633,7 +635,7 @@ def test_a_user_who_cannot_bring_the_policy_back(
         until(lambda: attacker.is_refused("worker-2", " 403: "), "the end of the right")
     else:
         for one in (predicted, ran, again):
-            (warning,) = warnings(one, "write the status of every OVNChassis")
+            (warning,) = warnings_with(one, "write the status of every OVNChassis")
             assert warning.endswith(f"kubectl delete clusterrolebinding {name}")
         assert two.get(binding)
     assert two()["changed"]

@@ -18,7 +18,6 @@ from _control_plane import (
     available,
     recreated,
     touched,
-    warnings,
 )
 from _pods_on_api import Kubelet
 from conftest import Ran, RunModule, until, within
@@ -270,10 +269,10 @@ def test_a_schema_that_is_older_than_that_of_the_image(
     words = f"The Southbound database has schema {schema['version']}, its image brings 99.1.0."
     assert words in condition(ran)["message"]
     assert condition(ran)["status"] == "False"
-    told = [one for one in warnings(ran) if words in one]
+    told = [one for one in ran.warnings if words in one]
     assert told
     assert "docs/kubernetes-operations.md" in told[0]
-    assert not any("Northbound database has schema" in one for one in warnings(ran))
+    assert not any("Northbound database has schema" in one for one in ran.warnings)
 
 
 def run_while(plane: ControlPlane, trouble: t.Callable[[], None], end: t.Callable[[], None], **options: t.Any) -> Ran:

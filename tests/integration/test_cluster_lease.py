@@ -13,7 +13,7 @@ import typing as t
 
 import _control_plane
 import pytest
-from _control_plane import PLACES, SPEC, WHOLE, ControlPlane, warnings
+from _control_plane import PLACES, SPEC, WHOLE, ControlPlane
 from _pods_on_api import Controllers, Kubelet
 from conftest import Ran, RunPlaybook
 
@@ -52,7 +52,7 @@ def test_a_run_that_was_killed_on_this_machine_is_not_waited_for(plane: ControlP
     killed.wait()
     ran = plane.late(wait_timeout=3)
     assert [
-        words for words in warnings(ran) if f'The run "{name}" was killed. Its Lease ovn-run was taken over.' in words
+        words for words in ran.warnings if f'The run "{name}" was killed. Its Lease ovn-run was taken over.' in words
     ]
     assert plane.get("StatefulSet", "ovn-northbound")
     assert not plane.get("Lease", "ovn-run")["spec"].get("holderIdentity")
@@ -66,7 +66,7 @@ def test_a_run_elsewhere_is_waited_for_until_its_lease_expires(plane: ControlPla
     assert not [name for name in plane.ours() if name.startswith("StatefulSet")]
     hold(plane, ELSEWHERE, 6)
     ran = plane.late(wait_timeout=15)
-    assert [words for words in warnings(ran) if "for another run on this control plane to end" in words]
+    assert [words for words in ran.warnings if "for another run on this control plane to end" in words]
     assert plane.get("StatefulSet", "ovn-northbound")
 
 

@@ -14,7 +14,6 @@ from _control_plane import (
     ControlPlane,
     actions,
     touched,
-    warnings,
 )
 from _pods_on_api import Kubelet
 
@@ -100,7 +99,7 @@ def test_a_quota_without_room_for_a_rehearsal_ends_nothing(
     assert touched(ran)["PersistentVolumeClaim data-ovn-southbound-0"] == "changed"
     assert {"Deployment ovn-northd", "ConfigMap ovn-config"} <= set(actions(ran))
     told = [
-        words for words in warnings(ran) if "StatefulSet ovn-southbound still creates claims of the old size" in words
+        words for words in ran.warnings if "StatefulSet ovn-southbound still creates claims of the old size" in words
     ]
     assert "exceeded quota: exact" in told[-1]
     assert "a quota may refuse the dry run only" in told[-1]
@@ -141,7 +140,7 @@ def test_a_stateful_set_that_another_run_scaled_is_not_recreated(
     ran = plane(**options, spec=None, may_fail=True)
     after = plane.get("StatefulSet", "ovn-northbound")
     assert (after["spec"]["replicas"], after["metadata"]["uid"]) == (5, before["metadata"]["uid"]), ran
-    assert any("StatefulSet ovn-northbound still creates claims of the old size" in one for one in warnings(ran)), ran
+    assert any("StatefulSet ovn-northbound still creates claims of the old size" in one for one in ran.warnings), ran
 
 
 @pytest.mark.parametrize("right", ["another class", "the default class", "another class after a run that was killed"])

@@ -16,7 +16,6 @@ from _control_plane import (
     available,
     recreated,
     touched,
-    warnings,
 )
 from _pods_on_api import Controllers, Kubelet
 from conftest import until, within
@@ -41,7 +40,7 @@ def test_a_member_without_a_node_keeps_nobody_waiting(plane: ControlPlane, kubel
     ran = plane(spec=WHOLE, wait=wait, wait_timeout=120, may_fail=wait)
     assert ran.seconds < within(15)
     assert ran.failed is wait
-    told = ran["msg"] if wait else [words for words in warnings(ran) if "ovn-northbound-2 does not" in words][-1]
+    told = ran["msg"] if wait else [words for words in ran.warnings if "ovn-northbound-2 does not" in words][-1]
     assert "ovn-northbound-2 does not take part" in told
     assert "Pod ovn-northbound-2 has no node: 0/3 nodes are available" in told
     assert {"Deployment ovn-northd", "ConfigMap ovn-config"} <= set(actions(ran))
@@ -127,7 +126,7 @@ def test_a_registry_that_is_there_again(plane: ControlPlane, kubelet: Kubelet, m
     recreated = [f"recreate the pod ovn-{d}-0: its image is pulled again at once, and it never started" for d in SIZES]
     predicted = plane(check=True, spec=WHOLE)
     assert predicted["steps"] == recreated
-    assert sum("What follows" in words for words in warnings(predicted)) == len(SIZES)
+    assert sum("What follows" in words for words in predicted.warnings) == len(SIZES)
     ran = plane(spec=WHOLE, wait_timeout=100)
     assert set(recreated) < set(ran["steps"])
     assert ran["northbound"]["verdict"] == ran["southbound"]["verdict"] == "healthy"
@@ -172,7 +171,7 @@ def test_check_mode_goes_on_over_claims_whose_pods_the_run_creates(
             (member.record / name).write_text("")
     predicted = plane(check=True, spec=WHOLE)
     pods = ", ".join(f"ovn-northbound-{index}" for index in range(SIZES["northbound"]))
-    assert f"What follows for northbound is known when {pods} runs." in warnings(predicted)
+    assert f"What follows for northbound is known when {pods} runs." in predicted.warnings
     assert not any("northbound" in step for step in predicted["steps"])
     ran = plane(spec=WHOLE, wait_timeout=120)
     assert touched(ran) == touched(predicted)

@@ -20,7 +20,7 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 import test_relay
 from _agent import NODE, Agent
 from _apiserver import ApiServer
-from _node_site import ACCOUNT, REQUESTS, Site, await_request, certificate_of, node_site, warnings
+from _node_site import ACCOUNT, REQUESTS, Site, await_request, certificate_of, node_site
 from _pki import Pki, is_signed
 from _rights import Operator
 from _vswitch import Vswitch, require_vswitch
@@ -112,8 +112,8 @@ def test_a_node_that_asks_for_the_name_of_another_is_denied(site: Site) -> None:
     (request,) = site.requests()
     assert predicted["steps"] == ran["steps"] == [f"deny CertificateSigningRequest {request['metadata']['name']}"]
     assert ran["changed"]
-    assert any(" would be denied: its subject is" in one for one in warnings(predicted))
-    (warning,) = [one for one in warnings(ran) if "was denied" in one]
+    assert any(" would be denied: its subject is" in one for one in predicted.warnings)
+    (warning,) = [one for one in ran.warnings if "was denied" in one]
     assert "declared is CN='a'" in warning
     assert "Look at the pod of ovn-controller on node a, which is chassis a." in warning
     with pytest.raises(Refused, match="got no certificate: its subject is"):
@@ -144,7 +144,7 @@ def test_who_else_gets_none(site: Site, case: str) -> None:
     assert "certificate" not in request.get("status", {})
     denied = [one["type"] for one in request.get("status", {}).get("conditions", ())]
     assert denied == (["Denied"] if case == "a token of no pod" else [])
-    waits = [one for one in warnings(ran) if "its node c was no hypervisor when this run read the nodes" in one]
+    waits = [one for one in ran.warnings if "its node c was no hypervisor when this run read the nodes" in one]
     assert len(waits) == (case == "a node that is no hypervisor")
 
 
@@ -279,7 +279,7 @@ def test_the_cas_of_nodes_follow_the_secret(site: Site, make_pki: t.Callable[[st
     site.server.request("DELETE", site.place("secrets", "ovn-tls"))
     ran = site.run()
     assert not ran["changed"]
-    (warning,) = [one for one in warnings(ran) if "so the CAs that nodes trust stay as they are" in one]
+    (warning,) = [one for one in ran.warnings if "so the CAs that nodes trust stay as they are" in one]
     assert warning.startswith(f"Secret {site.namespace}/ovn-tls does not exist")
     assert site.authorities() == bundle
 

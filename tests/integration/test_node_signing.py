@@ -14,7 +14,7 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 from _apiserver import ApiServer
 from _beside import beside
 from _image_pulls import PULL, ImagePulls
-from _node_site import REQUESTS, Site, await_request, certificate_of, node_site, warnings
+from _node_site import REQUESTS, Site, await_request, certificate_of, node_site
 from _pki import Pki
 from conftest import MakeCluster, Ran, RunModule, until
 from cryptography import x509
@@ -94,19 +94,19 @@ def test_a_node_does_not_become_another_chassis_by_its_annotations(site: Site) -
     ran = site.run()
     assert ran["steps"] == []
     assert any(
-        'a chassis "victim" of host' in one and "not marked as one of this cluster" in one for one in warnings(ran)
+        'a chassis "victim" of host' in one and "not marked as one of this cluster" in one for one in ran.warnings
     )
     # Also if the row of the victim goes for a moment, or nobody can look.
     site.sbctl("chassis-del", "victim")
     for options in ({}, {"southbound": ["ssl:127.0.0.1:1"]}):
         ran = site.run(**options)
         assert ran["steps"] == []
-    assert any("the Southbound database was not asked" in one for one in warnings(ran))
+    assert any("the Southbound database was not asked" in one for one in ran.warnings)
     # A machine that is not registered
     site.give_name("a", "victim")
     signer = dict(zip(("certificate", "private_key"), site.authority.as_texts()))
     ran = site.run(signer={**signer, "other_chassis": ["victim"]})
-    assert any('The inventory has another chassis "victim"' in one for one in warnings(ran))
+    assert any('The inventory has another chassis "victim"' in one for one in ran.warnings)
     # An operator says that it is right.
     assert site.run()["steps"] == ["sign the certificate of chassis victim"]
     assert site.hypervisors.settings()["_confirmed"] == {"a": "victim"}
@@ -145,7 +145,7 @@ def test_requests_of_a_node_from_before_it_was_installed_again(site: Site) -> No
     await_request(agent, "a")
     ran = site.run()
     assert ran["steps"] == ["sign the certificate of chassis a", "deny CertificateSigningRequest of-the-attacker"]
-    (warning,) = [one for one in warnings(ran) if "was denied" in one]
+    (warning,) = [one for one in ran.warnings if "was denied" in one]
     assert "its token is of a former Node a, which was deleted" in warning
 
 
@@ -254,7 +254,7 @@ def test_a_run_signs_while_it_waits_for_the_pods(site: Site) -> None:
     rollout.join(90)
     assert not rollout.ran.get("failed"), rollout.ran["msg"]
     assert sorted(rollout.ran["steps"]) == ["sign the certificate of chassis a", "sign the certificate of chassis c"]
-    assert any('Node b has the name "b.example.com" from an annotation' in one for one in warnings(rollout.ran))
+    assert any('Node b has the name "b.example.com" from an annotation' in one for one in rollout.ran.warnings)
     conditions_of_b = site.hypervisors.chassis()["b"]["status"]["conditions"]
     assert {one["status"] for one in conditions_of_b if one["type"] == "OVSConnected"} == {"False"}
     ran = site.run()
