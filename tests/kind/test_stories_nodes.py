@@ -23,7 +23,7 @@ OWN = extra({"ovn_node_certificates": "own"})
 FILES = "-p /node-tls/current/tls.key -c /node-tls/current/tls.crt -C /tls/ca.crt"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="class")
 def own_certificates() -> t.Iterator[None]:
     """Each node has a certificate with the name of its chassis; relays get their role when all nodes have."""
     playbook("hypervisors", *OWN)
