@@ -43,6 +43,7 @@ from .stoppable_thread import StoppableThread
 _PATH = f"/apis/{API_VERSION}/ovnchassis"
 _TIMEOUT = 10.0
 _COLUMNS = {**IDENTITY, "SB_Global": ["nb_cfg"]}
+_ANY: list[t.Any] = ["_uuid", "!=", ["uuid", "00000000-0000-0000-0000-000000000000"]]
 
 
 class _Node(t.NamedTuple):
@@ -184,9 +185,6 @@ class ChassisHeartbeat(StoppableThread):
             return
         version = {"resourceVersion": metadata["resourceVersion"]}
         self._resource = self._connect().patch(f"{_PATH}/{self._node}/status", {"metadata": version, "status": status})
-
-
-_ANY: list[t.Any] = ["_uuid", "!=", ["uuid", "00000000-0000-0000-0000-000000000000"]]
 
 
 def read_interval(folder: str) -> float | None:

@@ -23,14 +23,13 @@ from .._manifests.hypervisor_pods import SETTINGS
 from .._manifests.hypervisors import CONTROLLER
 from .._manifests.image_pull import IMAGE_PULL_COMPONENT
 from .._manifests.node_certificates import AUTHORITIES, FOLDER_VARIABLE, environment_of, role_name
-from .._manifests.status_rights import STATUS_RIGHTS, status_rights_name
+from .._manifests.status_rights import RBAC, STATUS_RIGHTS, status_rights_name
 from .nodes import Node, parse_node
 from .pods import COMPONENT, COMPONENTS
 from .resources import KIND, is_ours
 from .settings import recorded_addresses
 
 CRD = "apiextensions.k8s.io/v1"
-RBAC = "rbac.authorization.k8s.io/v1"
 _CERTIFICATE_RIGHTS = ((RBAC, "ClusterRole"), (RBAC, "ClusterRoleBinding"))
 RIGHTS = tuple(kind for _version, kind in STATUS_RIGHTS)  # kinds without a namespace: what agents may do
 # What lets agents write the status of their OVNChassis: a run applies it; its user may not read it, but an earlier run has; agents cannot write.

@@ -152,9 +152,11 @@ class Hypervisors:
     def _pull_images(self, plan: HypervisorPlan) -> HypervisorPlan:
         """Have the nodes pull new images, and return the plan that is true then: that may take hours. Without new images it stays."""
         observed = [one for name in (OVS, CONTROLLER) if (one := plan.observed.daemon_set(name)) is not None]
+        if not self.desired.wait or not observed:
+            return plan
         images = images_to_pull(self.objects.daemon_sets(plan), observed)
         waves = split_into_waves(one.node for one in plan.chassis)
-        if not self.desired.wait or not images or not waves:
+        if not images or not waves:
             return plan
         self.progress.steps.append(f"pull {' and '.join(images)} on the nodes")
         if self.check_mode:
@@ -179,7 +181,7 @@ class Hypervisors:
             registry = read_registry(self.desired.asked, self.desired.tls, Deadline(15))
         except (Unreachable, TimedOut) as e:
             self._unresponsive = True
-            self.progress.warnings.append(f"{e} This run observes the hypervisors only through their pods.")
+            self.progress.warn(f"{e} This run observes the hypervisors only through their pods.")
             return None
         return registry._replace(owner=owner)
 
@@ -216,7 +218,7 @@ class Hypervisors:
         try:
             return self._read_registry(plan.observed.owner) if plan.registry else None
         except OvnError as e:
-            self.progress.warnings.append(f"{e} The status of OVNChassis is judged without the Southbound database.")
+            self.progress.warn(f"{e} The status of OVNChassis is judged without the Southbound database.")
             return None
 
     def _write_statuses_after_timeout(self, plan: HypervisorPlan) -> None:
@@ -224,7 +226,7 @@ class Hypervisors:
         try:
             self._write_statuses(plan, awaited=False)
         except OvnError as e:
-            self.progress.warnings.append(f"The status of OVNChassis is that of before: {e}")
+            self.progress.warn(f"The status of OVNChassis is that of before: {e}")
 
     def _daemon_sets(self, plan: HypervisorPlan) -> dict[str, Object]:
         """Return the DaemonSets as they were read, without those that this run has changed since."""
@@ -269,9 +271,7 @@ class Hypervisors:
         down = [one.node.name for one in plan.chassis if not one.node.ready]
         if down:
             more = f" and {len(down) - MOST_LISTED} more" if len(down) > MOST_LISTED else ""
-            self.progress.warnings.append(
-                f"Nodes that are not ready were not waited for: {', '.join(down[:MOST_LISTED])}{more}."
-            )
+            self.progress.warn(f"Nodes that are not ready were not waited for: {', '.join(down[:MOST_LISTED])}{more}.")
 
     def chassis(self) -> list[dict[str, t.Any]]:
         """Return the value `chassis` of the module, empty before the run has ended."""

@@ -18,10 +18,8 @@ if t.TYPE_CHECKING:
 
 # `quantity()` in the rules of the OVNCluster: an older API server refuses the definition.
 OLDEST = (1, 29)
-_TOKENS_NAME_NODES = (
-    1,
-    30,
-)  # KEP-4193: what a request says of the node of its token; policies that can judge it (KEP-3488)
+# What a request says of the node of its token (KEP-4193), and policies that can judge it (KEP-3488)
+_TOKENS_NAME_NODES = (1, 30)
 _NUMBERS = re.compile(r"v?(\d+)\.(\d+)")
 
 

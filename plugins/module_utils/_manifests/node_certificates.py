@@ -60,9 +60,14 @@ def certificate_volume() -> tuple[Object, Object]:
 
 
 def environment_of(workload: Object) -> dict[str, str]:
-    """Return the variables of all containers of a DaemonSet that have a value in it."""
-    containers = workload.get("spec", {}).get("template", {}).get("spec", {}).get("containers") or ()
-    return {one["name"]: one.get("value", "") for container in containers for one in container.get("env") or ()}
+    """Return the variables of all containers of a DaemonSet, empty for those that have no value in it."""
+    return environment_of_pod(workload.get("spec", {}).get("template", {}).get("spec", {}))
+
+
+def environment_of_pod(pod: t.Mapping[str, t.Any]) -> dict[str, str]:
+    """Return the same for the specification of a pod."""
+    containers = pod.get("containers") or ()
+    return {one["name"]: one.get("value") or "" for container in containers for one in container.get("env") or ()}
 
 
 def role_name(namespace: str) -> str:

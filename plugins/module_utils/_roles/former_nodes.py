@@ -13,9 +13,7 @@ import typing as t
 
 from .._api.names import selector
 from .._kubernetes.rollout_progress import generation_observed, is_ready, is_terminating
-from .._manifests.ca_bundle import pod_of
-from .._manifests.hypervisor_pods import AGENT
-from .._manifests.node_certificates import FOLDER_VARIABLE, ISSUER_VARIABLE
+from .._manifests.node_certificates import FOLDER_VARIABLE, ISSUER_VARIABLE, environment_of, environment_of_pod
 from .._tls_options import certificates_of
 from .variables import Variables
 
@@ -52,7 +50,7 @@ def _reason(one: Variables, accepted: t.Collection[str]) -> str:
     status = one.get("status") or {}
     if is_pod and status.get("phase") in ("Succeeded", "Failed"):
         return ""
-    variables = _variables(one["spec"] if is_pod else pod_of(dict(one)))
+    variables = environment_of_pod(one["spec"]) if is_pod else environment_of(dict(one))
     if FOLDER_VARIABLE not in variables:
         return ""
     issuer = certificates_of(variables.get(ISSUER_VARIABLE, ""))
@@ -77,8 +75,3 @@ def _rollout(daemon_set: Variables, status: Variables) -> str:
         return f"is rolled out on {done} of {desired} nodes"
     astray = status.get("numberMisscheduled", 0)
     return f"has pods on {astray} nodes that should have none" if astray else ""
-
-
-def _variables(pod: Variables) -> dict[str, str]:
-    agents = [one for one in pod["containers"] if one["name"] == AGENT]
-    return {one["name"]: str(one.get("value") or "") for agent in agents for one in agent.get("env") or ()}
