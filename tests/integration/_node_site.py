@@ -9,10 +9,11 @@ import pathlib
 import time
 import typing as t
 
+import pytest
 from _apiserver import ApiServer
 from _hypervisors import API, Hypervisors, hypervisor_cluster
 from _pki import Pki
-from conftest import RaftCluster, RunModule, run, until
+from conftest import MakeCluster, RaftCluster, RunModule, run, until
 from cryptography import x509
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api
@@ -133,6 +134,19 @@ def node_site(
                 place = f"/apis/rbac.authorization.k8s.io/v1/{kind}/c5c3-ovn-certificates-{namespace}"
                 with contextlib.suppress(OSError):  # a test has deleted it
                     server.request("DELETE", place)
+
+
+@pytest.fixture
+def site(
+    api_server: ApiServer,
+    namespace: str,
+    run_module: RunModule,
+    raft_cluster: MakeCluster,
+    pki: Pki,
+    tmp_path: pathlib.Path,
+) -> t.Iterator[Site]:
+    with node_site(api_server, namespace, run_module, pki, raft_cluster(1, "southbound", tls=pki), tmp_path) as made:
+        yield made
 
 
 def certificate_of(agent: NodeCertificate) -> x509.Certificate:

@@ -17,14 +17,14 @@ import yaml
 
 pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")
 
+import _node_site
 import test_relay
 from _agent import NODE, Agent
-from _apiserver import ApiServer
-from _node_site import ACCOUNT, REQUESTS, Site, await_request, certificate_of, node_site
+from _node_site import ACCOUNT, REQUESTS, Site, await_request, certificate_of
 from _pki import Pki, is_signed
 from _rights import Operator
 from _vswitch import Vswitch, require_vswitch
-from conftest import MakeCluster, RunModule, until
+from conftest import until
 from cryptography import x509
 from test_relay import ControlPlane as RelayPlane
 
@@ -46,17 +46,7 @@ RBAC = "/apis/rbac.authorization.k8s.io/v1"
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "kubernetes.md"
 
 
-@pytest.fixture
-def site(
-    api_server: ApiServer,
-    namespace: str,
-    run_module: RunModule,
-    raft_cluster: MakeCluster,
-    pki: Pki,
-    tmp_path: pathlib.Path,
-) -> t.Iterator[Site]:
-    with node_site(api_server, namespace, run_module, pki, raft_cluster(1, "southbound", tls=pki), tmp_path) as made:
-        yield made
+site = _node_site.site  # a fixture
 
 
 def test_each_node_gets_a_certificate_with_the_name_of_its_chassis(site: Site) -> None:

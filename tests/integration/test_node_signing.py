@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import pathlib
 import threading
 import typing as t
 
@@ -11,12 +10,12 @@ import pytest
 
 pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")
 
-from _apiserver import ApiServer
+import _node_site
 from _beside import beside
 from _image_pulls import PULL, ImagePulls
-from _node_site import REQUESTS, Site, await_request, certificate_of, node_site
+from _node_site import REQUESTS, Site, await_request, certificate_of
 from _pki import Pki
-from conftest import MakeCluster, Ran, RunModule, until
+from conftest import Ran, until
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -27,17 +26,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 VICTIM = "192.0.2.9"
 
 
-@pytest.fixture
-def site(
-    api_server: ApiServer,
-    namespace: str,
-    run_module: RunModule,
-    raft_cluster: MakeCluster,
-    pki: Pki,
-    tmp_path: pathlib.Path,
-) -> t.Iterator[Site]:
-    with node_site(api_server, namespace, run_module, pki, raft_cluster(1, "southbound", tls=pki), tmp_path) as made:
-        yield made
+site = _node_site.site  # a fixture
 
 
 def der(tag: int, body: bytes) -> bytes:
