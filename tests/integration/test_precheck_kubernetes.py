@@ -26,6 +26,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.righ
     RIGHTS,
     preparation_role,
     roles,
+    status_agent_rights,
+    status_agent_role,
 )
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_precheck_kubernetes
 
@@ -141,8 +143,9 @@ def test_with_the_roles_of_the_page_nothing_is_missing(
     operator = Operator(precheck.server, f"operator-{namespace}", tmp_path)
     for kind in RIGHTS:
         name = f"{kind}-{operator.name}"
-        operator.grant(*roles(kind, name, namespace), preparation_role(kind, f"{name}-preparation"))
-        operator.await_rights(kind, namespace)
+        agents = [status_agent_role(f"{name}-agents", namespace)] if kind == "hypervisors" else []
+        operator.grant(*roles(kind, name, namespace), preparation_role(kind, f"{name}-preparation"), *agents)
+        operator.await_denied([*RIGHTS[kind], *(status_agent_rights(namespace) if agents else ())], namespace, set())
         ran = precheck(kind, kubeconfig=operator.kubeconfig, spec={})
         assert ran["findings"] == []
         assert ran["facts"]["missing_optional_rights"] == []
