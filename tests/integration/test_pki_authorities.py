@@ -72,8 +72,8 @@ def refusal(tls: pathlib.Path, pair: str, address: str, port: int) -> str:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.load_verify_locations(tls / "ca.pem")
-    context.load_cert_chain(tls / f"{pair}-cert.pem", tls / f"{pair}-key.pem")
     try:
+        context.load_cert_chain(tls / f"{pair}-cert.pem", tls / f"{pair}-key.pem")
         with socket.create_connection((address, port), 10) as raw, context.wrap_socket(raw) as secure:
             # A server that has refused already does not read it, but its reason is there to be read.
             with contextlib.suppress(OSError):
@@ -109,6 +109,7 @@ class Clients:
         return self
 
     def __exit__(self, *_error: object) -> None:
+        assert self._thread.is_alive(), "the clients have stopped connecting"
         self._over.set()
         self._thread.join(60)
 
