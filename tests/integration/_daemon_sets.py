@@ -23,28 +23,30 @@ class DaemonSets:
     def _daemon_set(self, name: str) -> t.Any:
         return self.hypervisors.get(f"/apis/apps/v1/namespaces/{self.hypervisors.namespace}/daemonsets/{name}")
 
-    def replace(self, node: str) -> None:
-        """End the pods of the node, and make those of the current templates, which are not ready."""
+    def replace(self, *nodes: str) -> None:
+        """End the pods of the nodes, and make those of the current templates, which are not ready."""
         for name in NAMES:
             daemon_set = self._daemon_set(name)
-            if (name, node) in self.pods:
-                now = {"gracePeriodSeconds": 0, "kind": "DeleteOptions", "apiVersion": "v1"}
-                self.hypervisors.server.request("DELETE", f"{self.place}/{name}-{node}", now)
-            pod = {
-                "metadata": {"name": f"{name}-{node}", "labels": daemon_set["metadata"]["labels"]},
-                "spec": {"nodeName": node, "containers": [{"name": name, "image": "nowhere:1"}]},
-            }
-            self.hypervisors.server.request("POST", self.place, pod)
-            self.pods[name, node] = daemon_set["metadata"]["generation"], False
+            for node in nodes:
+                if (name, node) in self.pods:
+                    now = {"gracePeriodSeconds": 0, "kind": "DeleteOptions", "apiVersion": "v1"}
+                    self.hypervisors.server.request("DELETE", f"{self.place}/{name}-{node}", now)
+                pod = {
+                    "metadata": {"name": f"{name}-{node}", "labels": daemon_set["metadata"]["labels"]},
+                    "spec": {"nodeName": node, "containers": [{"name": name, "image": "nowhere:1"}]},
+                }
+                self.hypervisors.server.request("POST", self.place, pod)
+                self.pods[name, node] = daemon_set["metadata"]["generation"], False
         self.report()
 
-    def set_ready(self, node: str, ready: bool = True) -> None:
+    def set_ready(self, *nodes: str, ready: bool = True) -> None:
         conditions = READY if ready else [{"type": "Ready", "status": "False"}]
         for name in NAMES:
-            self.hypervisors.server.request(
-                "PATCH", f"{self.place}/{name}-{node}/status", {"status": {"conditions": conditions}}
-            )
-            self.pods[name, node] = self.pods[name, node][0], ready
+            for node in nodes:
+                self.hypervisors.server.request(
+                    "PATCH", f"{self.place}/{name}-{node}/status", {"status": {"conditions": conditions}}
+                )
+                self.pods[name, node] = self.pods[name, node][0], ready
         self.report()
 
     def report(self) -> None:

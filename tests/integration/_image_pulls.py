@@ -15,7 +15,7 @@ class ImagePulls:
     """Each node gets the pod of the DaemonSet that pulls, and with it the fate that `fates` names, or else its images.
 
     `waves` are the nodes of each DaemonSet so far, `generations` those of the others at that moment; `pods` (by node) and `template` are of the last one.
-    Pods of the daemons are `ready` as soon as their DaemonSets change.
+    Pods of the daemons are `ready` as soon as their DaemonSets change; `roll_out` does that.
     """
 
     def __init__(self, hypervisors: Hypervisors, ready: int, **fates: Fate) -> None:
@@ -25,16 +25,20 @@ class ImagePulls:
         self._place = f"/api/v1/namespaces/{hypervisors.namespace}/pods"
         self._uids = set[str]()
 
-    def play(self, ended: threading.Event) -> None:
-        """Do it until the run has ended."""
-        reported = self._read_generations()
+    def play(self, ended: threading.Event, reported: dict[str, int] | None = None) -> None:
+        """Do it until the run has ended. `reported` are the generations whose pods are ready, by default those of now."""
+        reported = self._read_generations() if reported is None else reported
         while not ended.is_set():
             self._pull()
             generations = self._read_generations()
             if generations != reported:
-                self.hypervisors.pods_are_ready(self.ready, *generations)
+                self.roll_out(*generations)
                 reported = generations
             ended.wait(0.1)
+
+    def roll_out(self, *names: str) -> None:
+        """Say what follows from a change of these DaemonSets."""
+        self.hypervisors.pods_are_ready(self.ready, *names)
 
     def _read_generations(self) -> dict[str, int]:
         return {name: one for name, one in self.hypervisors.generations().items() if name != PULL}

@@ -115,7 +115,7 @@ def test_a_rollout_that_stops_is_given_up(
         stopped.append(time.monotonic())
         while flapping and not ended.is_set():
             for node in (NODES[0], NODES[-1]):
-                daemon_sets.set_ready(node, False)
+                daemon_sets.set_ready(node, ready=False)
                 daemon_sets.set_ready(node)
                 # What the message says must not depend on the moment: it is mostly as before.
                 ended.wait(limit / 10)
