@@ -36,7 +36,9 @@ NOTHING: t.Mapping[str, t.Any] = types.MappingProxyType({})
 UPDATE = {"ovsImage": {"tag": "new"}, "ovnImage": {"tag": "newer"}}
 ROUNDS = 3
 MEMORY = 300.0  # MB
-MORE = 45  # requests beside one for each object that changes: looking, what agents may write, the Lease and its renewals
+MORE = (
+    45  # requests beside one for each object that changes: looking, what agents may write, the Lease and its renewals
+)
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _LABELS = {"node-role.kubernetes.io/hypervisor": ""}
 
