@@ -7,7 +7,6 @@ ovn-controllers would write into a real Southbound database.
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import pathlib
@@ -26,8 +25,9 @@ from _apiserver import ApiServer, folder_of_binaries
 from _beside import beside
 from _daemon_sets import NAMES as DAEMON_SETS
 from _daemon_sets import DaemonSets
-from _hypervisors import API, Hypervisors
+from _hypervisors import API, HYPERVISOR, READY, Hypervisors
 from _image_pulls import ImagePulls
+from conftest import RaftCluster, run
 
 NODES = 1000
 BATCH = 50  # nodes whose pods are replaced at the same time
@@ -36,11 +36,8 @@ NOTHING: t.Mapping[str, t.Any] = types.MappingProxyType({})
 UPDATE = {"ovsImage": {"tag": "new"}, "ovnImage": {"tag": "newer"}}
 ROUNDS = 3
 MEMORY = 300.0  # MB
-MORE = (
-    45  # requests beside one for each object that changes: looking, what agents may write, the Lease and its renewals
-)
+MORE = 30  # requests beside one for each object that changes: looking, the Lease and its renewals
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
-_LABELS = {"node-role.kubernetes.io/hypervisor": ""}
 
 
 class Cost(t.NamedTuple):
@@ -64,10 +61,10 @@ def _make_nodes(server: ApiServer) -> None:
     images = [{"names": [f"registry.example.com/image-{n}@sha256:{n:064}"], "sizeBytes": 10**8} for n in range(50)]
     for number in range(NODES):
         node = {
-            "metadata": {"name": _name(number), "labels": _LABELS},
+            "metadata": {"name": _name(number), "labels": HYPERVISOR},
             "status": {
                 "addresses": [{"type": "InternalIP", "address": _address(number)}],
-                "conditions": [{"type": "Ready", "status": "True"}],
+                "conditions": READY,
                 "images": images,
             },
         }
@@ -107,30 +104,16 @@ def _run(server: ApiServer, collections: str, spec: t.Mapping[str, t.Any] = NOTH
 @contextlib.contextmanager
 def _southbound(folder: pathlib.Path) -> t.Iterator[str]:
     """Yield the endpoint of a Southbound database with one member."""
-    address, file = "127.0.0.1", folder / "southbound.db"
-    run = functools.partial(subprocess.run, check=True, stdout=subprocess.DEVNULL)
-    run(
-        [
-            "ovsdb-tool",
-            "-vconsole:off",
-            "create-cluster",
-            file,
-            "/usr/share/ovn/ovn-sb.ovsschema",
-            f"tcp:{address}:26644",
-        ]
-    )
-    remote = f"ptcp:26642:{address}"
-    server = subprocess.Popen(
-        ["ovsdb-server", "-vconsole:off", f"--unixctl={folder}/sb.ctl", f"--remote={remote}", file]
-    )
+    southbound = RaftCluster("southbound", folder / "southbound", None, "tcp")
     try:
-        endpoint = f"tcp:{address}:26642"
-        run(["ovsdb-client", "-vconsole:off", "--timeout=20", "wait", endpoint, "OVN_Southbound", "connected"])
-        run(["ovn-sbctl", f"--db={endpoint}", "init"])
+        member = southbound.new_member()
+        member.create()
+        member.start()
+        (endpoint,) = southbound.endpoints
+        run("ovn-sbctl", f"--db={endpoint}", "init")
         yield endpoint
     finally:
-        server.terminate()
-        server.wait()
+        southbound.kill_all()
 
 
 class _Nodes(ImagePulls):
@@ -140,7 +123,6 @@ class _Nodes(ImagePulls):
         self.nodes = [_name(number) for number in range(NODES)]
         hypervisors = Hypervisors(server, NAMESPACE, _no_module)
         super().__init__(hypervisors, NODES)
-        self._registered = set[int]()
         self.endpoint, self.daemon_sets = endpoint, DaemonSets(hypervisors, self.nodes)
 
     def roll_out(self, *names: str) -> None:
@@ -150,29 +132,20 @@ class _Nodes(ImagePulls):
         time.sleep(2)  # one changes after the other
         for start in range(0, NODES, BATCH):
             batch = self.nodes[start : start + BATCH]
+            is_new = (DAEMON_SETS[0], batch[0]) not in self.daemon_sets.pods
             self.daemon_sets.replace(*batch)
-            self._register(start)
+            if is_new:
+                self._register(start)
             self.daemon_sets.set_ready(*batch)
 
     def _register(self, start: int) -> None:
-        if start in self._registered:
-            return
-        self._registered.add(start)
+        now = f"nb_cfg_timestamp={int(time.time() * 1000)}"
         words: list[str] = []
         for number in range(start, start + BATCH):
             name = _name(number)
-            words += ["--", "--may-exist", "chassis-add", name, "geneve", _address(number)]
-            words += [
-                "--",
-                f"--id=@p{number}",
-                "create",
-                "Chassis_Private",
-                f"name={name}",
-                f"nb_cfg_timestamp={int(time.time() * 1000)}",
-            ]
-        subprocess.run(
-            ["ovn-sbctl", f"--db={self.endpoint}", "--timeout=60", *words[1:]], check=True, stdout=subprocess.DEVNULL
-        )
+            words += ["--", "chassis-add", name, "geneve", _address(number)]
+            words += ["--", f"--id=@p{number}", "create", "Chassis_Private", f"name={name}", now]
+        run("ovn-sbctl", f"--db={self.endpoint}", "--timeout=60", *words[1:])
 
 
 def _no_module(*_arguments: t.Any, **_options: t.Any) -> t.NoReturn:
@@ -218,7 +191,7 @@ def thousand_nodes(_machines: Machines) -> list[Figure]:
         Figure(
             f"{what}, all new", [first.result["requests"]], f"objects + {MORE}", [len(changed) + MORE], 1, "requests"
         ),
-        Figure(f"{what}, nothing to do", [c.result["requests"] for c in again], "limit", [10], 1, "requests"),
+        Figure(f"{what}, nothing to do", [c.result["requests"] for c in again], "limit", [5], 1, "requests"),
         Figure(f"{what}, all new", [first.seconds], "nothing to do", [c.seconds for c in again], None),
         Figure(f"{what}, peak memory", [c.megabytes for c in (first, *again)], "limit", [MEMORY], 1, "MB"),
         Figure(f"{what}, until all are ready, peak memory", [waited.megabytes], "limit", [MEMORY], 1, "MB"),
