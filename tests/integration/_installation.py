@@ -9,7 +9,7 @@ import pathlib
 import typing as t
 
 from _vswitch import Vswitch
-from conftest import Daemon, MakeCluster, RaftCluster, run, until
+from conftest import Daemon, MakeCluster, RaftCluster, listens, run, until
 
 
 @dataclasses.dataclass
@@ -40,7 +40,7 @@ class Installation:
                 self.directory / f"northd{index}.out",
             )
         )
-        until(pathlib.Path(self.northd_socket(index)).exists, "northd's control socket")
+        until(lambda: listens(self.northd_socket(index)), "northd's control socket")
         return self.northds[-1]
 
     def northd(self, command: str, index: int = 0) -> str:

@@ -16,6 +16,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -164,6 +165,12 @@ def until(reached: t.Callable[[], t.Any], what: str, timeout: float = 20) -> t.A
         if time.monotonic() > end:
             pytest.fail(f"Timed out after {timeout:g} s waiting for {what}")
         time.sleep(0.02)
+
+
+def listens(path: pathlib.Path | str) -> bool:
+    """Whether somebody takes connections at this Unix socket: its file is there a moment before."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
 
 
 @dataclasses.dataclass

@@ -13,7 +13,7 @@ import pytest
 from _apiserver import skip_loudly
 from _contained import IMAGE, ContainedBackend, ContainedHost, Engine
 from _launcher_lib import tool, until
-from conftest import RunModule
+from conftest import RunModule, listens
 from test_adoption import OWN, Writer, names, running_units, turns
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.processes import find_processes
@@ -306,7 +306,7 @@ def test_northd_that_nothing_runs_is_ended(daemons: None, run_module: RunModule,
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
     try:
-        until((tmp_path / "northd.ctl").exists, "northd")
+        until(lambda: listens(tmp_path / "northd.ctl"), "northd")
         prefix = ["nsenter", f"--target={process.pid}", "--net"]
         assert run_module("ovn_foreign_northd", {}, True, prefix=prefix)["changed"] is True
         assert process.poll() is None

@@ -10,7 +10,7 @@ import typing as t
 import _control_plane
 import pytest
 from _control_plane import ControlPlane
-from conftest import Daemon, Pki, next_address, until
+from conftest import Daemon, Pki, listens, next_address, until
 from conftest import run as output_of
 from test_pki_authorities import SCHEMAS, refusal
 
@@ -215,7 +215,7 @@ def test_what_the_key_of_a_node_opens(
             output_of("ovsdb-tool", "create", file, SCHEMAS[folder[0] + "b"])
             command = ["ovsdb-server", "-vconsole:off", "--no-chdir", f"--unixctl={control}", *tls]
             servers.append(Daemon([*command, f"--remote=pssl:{port}:{address}", file], short_dir / f"{port}.log"))
-            until(control.exists, f"the server at port {port}")
+            until(lambda control=control: listens(control), f"the server at port {port}")
             assert refusal(short_dir / "northbound", "node", address, port) == ""
         for database in DATABASES:
             assert "UNKNOWN_CA" in refusal(short_dir / "rack1", "node", address, PORTS[database].unrestricted)

@@ -147,7 +147,8 @@ class TestServerThatGoesAway:
         for path in pathlib.Path(tempfile.gettempdir()).glob("k8srcp-*"):
             path.unlink()
         kubeconfig = json.loads(pathlib.Path(api_server.kubeconfig).read_text())
-        kubeconfig["clusters"][0]["cluster"]["server"] = api_server.url.replace("127.0.0.1", "localhost")
+        # Another spelling of the same address: "localhost" may be ::1, where another server listens.
+        kubeconfig["clusters"][0]["cluster"]["server"] = api_server.url.replace("127.0.0.1", "127.1")
         started = time.monotonic()
         with pytest.raises(TimedOut, match="the given kubeconfig"):
             Cluster({"kubeconfig": kubeconfig}, timeout=1)

@@ -20,7 +20,7 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 
 from _pki import Pki, is_signed
 from _pki_site import PAIRS, Site, copy_of
-from conftest import Daemon, until
+from conftest import Daemon, listens, until
 from conftest import run as output_of
 from cryptography import x509
 from cryptography.x509.oid import NameOID
@@ -395,7 +395,7 @@ class DatabaseServer:
         remotes = [f"--remote=pssl:{port}:127.0.0.1", f"--remote=punix:{self.folder / 'nb.sock'}"]
         command = ["ovsdb-server", "--no-chdir", f"--unixctl={self.folder / 'nb.ctl'}", *remotes, *tls]
         self._server = Daemon([*command, str(self.folder / "nb.db")], self.folder / "nb.log")
-        until((self.folder / "nb.sock").exists, "the database server")
+        until(lambda: listens(self.folder / "nb.sock"), "the database server")
         return f"ssl:127.0.0.1:{port}"
 
     def __exit__(self, *_error: object) -> None:

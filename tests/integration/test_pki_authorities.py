@@ -21,7 +21,7 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 
 from _pki import is_signed
 from _pki_site import PAIRS, Outcome, Site, copy_of
-from conftest import Daemon, next_address, until, within
+from conftest import Daemon, listens, next_address, until, within
 from conftest import run as output_of
 from cryptography import x509
 
@@ -59,7 +59,7 @@ class Servers:
         control = self.folder / f"{name}.ctl"
         command = ["ovsdb-server", "-vconsole:off", "--no-chdir", f"--unixctl={control}", *tls]
         daemon = Daemon([*command, f"--remote=pssl:{port}:{self.address}", database], self.folder / f"{name}.log")
-        until(control.exists, f"the server {name}")
+        until(lambda: listens(control), f"the server {name}")
         return daemon
 
     def kill(self) -> None:
@@ -200,7 +200,7 @@ def test_a_server_with_the_certificate_of_a_chassis_or_a_client(
         remote = f"--remote=pssl:{port}:{address}"
         false = Daemon([*command, *tls, remote, str(database)], short_dir / f"false{number}.log")
         try:
-            until(control.exists, "the false server")
+            until(lambda control=control: listens(control), "the false server")
             for bundle in ("ca.pem", "relay-ca.pem"):
                 central = [str(ready.tls("c1") / name) for name in ("central-key.pem", "central-cert.pem", bundle)]
                 words = [word for pair in zip(("-p", "-c", "-C"), central) for word in pair]

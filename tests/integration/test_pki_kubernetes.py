@@ -21,7 +21,7 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 from _apiserver import ApiServer
 from _pki import certificates_in, is_signed
 from _pki_site import PLAYBOOK
-from conftest import Daemon, next_address, until
+from conftest import Daemon, listens, next_address, until
 from conftest import run as output_of
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
@@ -207,7 +207,7 @@ def check_what_the_key_of_a_node_opens(site: Site, short_dir: pathlib.Path) -> N
         output_of("ovsdb-tool", "create", file, SCHEMAS[database[0] + "b"])
         command = ["ovsdb-server", "-vconsole:off", "--no-chdir", f"--unixctl={control}", *tls]
         servers.append(Daemon([*command, f"--remote=pssl:{port}:{address}", file], short_dir / f"{name}.log"))
-        until(control.exists, f"the server {name}")
+        until(lambda: listens(control), f"the server {name}")
 
     try:
         for database in DATABASES:

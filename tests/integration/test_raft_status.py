@@ -12,7 +12,7 @@ import time
 import typing as t
 
 import pytest
-from conftest import Daemon, run, until, within
+from conftest import Daemon, listens, run, until, within
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -374,7 +374,7 @@ def standalone_server(short_dir: pathlib.Path, schema: str) -> t.Iterator[tuple[
     command = ["ovsdb-server", "-vconsole:off", f"--remote=punix:{sock}", f"--unixctl={control}", str(file)]
     server = Daemon(command, short_dir / "server.log")
     try:
-        until(sock.exists, f"{sock} of a standalone server")
+        until(lambda: listens(sock), f"{sock} of a standalone server")
         yield f"unix:{sock}", control
     finally:
         server.kill()

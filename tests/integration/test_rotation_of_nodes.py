@@ -19,7 +19,7 @@ from _hypervisors import Hypervisors, hypervisor_cluster
 from _node_site import ACCOUNT, REQUESTS, certificate_of
 from _pki import certificates_in, is_signed
 from _pki_site import PLAYBOOK
-from conftest import Daemon, RunModule, next_address, until
+from conftest import Daemon, RunModule, listens, next_address, until
 from conftest import run as output_of
 from test_pki_authorities import RELAY, SCHEMAS
 from test_pki_kubernetes import Site
@@ -62,7 +62,7 @@ class Relay:
             database,
         ]
         self.daemon = Daemon(command, folder / "sb.log")
-        until(self.socket.exists, "the relay")
+        until(lambda: listens(self.socket), "the relay")
         self.sbctl("init")
 
     def show(self) -> None:
