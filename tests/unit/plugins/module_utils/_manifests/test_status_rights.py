@@ -1,4 +1,4 @@
-"""What agents may write. Whether the API server sees to it: tests/integration/test_chassis_heartbeat.py."""
+"""What agents may write. Whether the API server sees to it: tests/integration/test_chassis_status_rights.py."""
 
 from __future__ import annotations
 
