@@ -13,7 +13,7 @@ import typing as t
 from .._api.names import Object
 from .._deadline import Deadline
 from .._errors import Refused, TimedOut, Unreachable
-from .._kubernetes.apply import Key, ObjectChange
+from .._kubernetes.apply import Key, delete
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
 from .._kubernetes.rollout_progress import is_terminating
@@ -115,24 +115,17 @@ class AbsentHypervisors:
         ]
 
     def _delete(self, objects: t.Iterable[Object]) -> None:
+        """Rights of agents may be an administrator's: without their account they let nobody do anything."""
         for one in objects:
-            metadata = one["metadata"]
-            if self.check_mode or self._delete_one(one):
-                self.progress.done.append(
-                    ObjectChange(one["kind"], metadata["name"], metadata.get("namespace", ""), "deleted", one, None)
-                )
-
-    def _delete_one(self, one: Object) -> bool:
-        """Return whether it existed. Rights of agents may be an administrator's: without their account they let nobody do anything."""
-        metadata = one["metadata"]
-        name, namespace = metadata["name"], metadata.get("namespace")
-        try:
-            return self.cluster.delete(one["apiVersion"], one["kind"], name, namespace, uid=metadata["uid"])
-        except Refused as e:
-            if one["kind"] not in RIGHTS or e.details.get("http_status") != 403:
-                raise
-            self.progress.warn(f"It stays, and lets nobody do anything without the account of the agents: {e}")
-            return False
+            try:
+                deleted = delete(self.cluster, one, check_mode=self.check_mode)
+            except Refused as e:
+                if one["kind"] not in RIGHTS or e.details.get("http_status") != 403:
+                    raise
+                self.progress.warn(f"It stays, and lets nobody do anything without the account of the agents: {e}")
+                continue
+            if deleted is not None:
+                self.progress.done.append(deleted)
 
 
 def _order(item: tuple[Key, Object]) -> tuple[bool, Key]:

@@ -13,7 +13,7 @@ import typing as t
 
 from .._agent.archive import build_archive
 from .._api.names import CONFIG_NAME, POD_SECURITY, Object
-from .._kubernetes.apply import ObjectChange, converge, key_of
+from .._kubernetes.apply import ObjectChange, converge, delete, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied
 from .._kubernetes.progress import Progress
@@ -160,12 +160,11 @@ class HypervisorObjects:
 
     def _delete(self, observed: ObservedHypervisors, objects: t.Iterable[Object]) -> None:
         for one in objects:
-            kind, metadata = one["kind"], one["metadata"]
-            name, namespace = metadata["name"], metadata.get("namespace", "")
+            deleted = delete(self.cluster, one, check_mode=self.check_mode)
             if not self.check_mode:
-                self.cluster.delete(one["apiVersion"], kind, name, namespace or None, uid=metadata["uid"])
                 observed.index.pop(key_of(one), None)
-            self.progress.done.append(ObjectChange(kind, name, namespace, "deleted", one, None))
+            if deleted is not None:
+                self.progress.done.append(deleted)
 
     def _manifests(self, plan: HypervisorPlan, files: dict[str, str]) -> list[Object]:
         desired, rights = self.desired, self._agent_rights.of(plan.observed)

@@ -11,10 +11,9 @@ from __future__ import annotations
 import time
 import typing as t
 
-from .._api.names import API_VERSION, Object
 from .._deadline import Deadline
 from .._errors import CertificateProblem, InvalidInput
-from .._kubernetes.apply import ObjectChange
+from .._kubernetes.apply import delete
 from .._kubernetes.client import Cluster
 from .._kubernetes.pod_watch import await_no_pods
 from .._kubernetes.progress import Progress
@@ -22,7 +21,6 @@ from .certificates import pair_of_chassis
 from .desired import DesiredHypervisors
 from .observed_state import ObservedHypervisors
 from .ownership import OwnershipEvidence, format_addresses
-from .resources import KIND
 from .southbound import Registry, delete_chassis, read_registry
 from .wait import our_pods
 
@@ -169,13 +167,8 @@ class ChassisRemoval:
 
     def _delete_resources(self, gone: t.Container[str], check_mode: bool) -> None:
         for node, resource in sorted(self.observed.our_chassis.items()):
-            if node in gone and (check_mode or self._delete(resource)):
-                self.progress.done.append(_deleted(resource))
-
-    def _delete(self, resource: Object) -> bool:
-        metadata = resource["metadata"]
-        return self.cluster.delete(API_VERSION, KIND, metadata["name"], uid=metadata["uid"])
-
-
-def _deleted(resource: Object) -> ObjectChange:
-    return ObjectChange(KIND, resource["metadata"]["name"], "", "deleted", resource, None)
+            if node not in gone:
+                continue
+            deleted = delete(self.cluster, resource, check_mode=check_mode)
+            if deleted is not None:
+                self.progress.done.append(deleted)

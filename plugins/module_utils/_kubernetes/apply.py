@@ -173,11 +173,21 @@ def prune(
     for key, item in observed.items():
         if key in desired_keys or not _may_be_pruned(key, item):
             continue
-        api_version, kind, namespace, name = key
-        uid = item["metadata"].get("uid")
-        if check_mode or cluster.delete(api_version, kind, name, namespace or None, uid=uid):
-            _add(ObjectChange(kind, name, namespace, "deleted", item, None), done, on_change)
+        deleted = delete(cluster, item, check_mode=check_mode)
+        if deleted is not None:
+            _add(deleted, done, on_change)
     return done
+
+
+def delete(cluster: Cluster, item: Object, *, check_mode: bool) -> ObjectChange | None:
+    """Delete this object and none that has its name by now; None if it was gone."""
+    metadata = item["metadata"]
+    kind, name, namespace = item["kind"], metadata["name"], metadata.get("namespace", "")
+    if not check_mode and not cluster.delete(
+        item["apiVersion"], kind, name, namespace or None, uid=metadata.get("uid")
+    ):
+        return None
+    return ObjectChange(kind, name, namespace, "deleted", item, None)
 
 
 def _may_be_pruned(key: Key, item: Object) -> bool:
