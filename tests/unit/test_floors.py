@@ -18,6 +18,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "_databases",
         "_inventory",
         "_progress",
+        "_sentences",
         "_stop_budget",
         "_systemd_sandbox",
         "_tls_options",

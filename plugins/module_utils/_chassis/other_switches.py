@@ -14,6 +14,7 @@ import json
 import typing as t
 
 from .._processes.supervisor import Supervisor
+from .._sentences import list_names
 
 OWN_UNIT = "c5c3-ovn-controller.service"
 DATAPATH = "ovs-system"
@@ -127,5 +128,4 @@ def existing_problem(found: HostSwitches, database: str) -> str:
 
 
 def _named(kind: str, names: t.Sequence[str]) -> list[str]:
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return [f"{kind} {', '.join(names[:_MOST])}{more}"] if names else []
+    return [f"{kind} {list_names(names, _MOST)}"] if names else []

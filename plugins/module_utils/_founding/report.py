@@ -12,6 +12,7 @@ import json
 import typing as t
 
 from .._errors import InvalidInput
+from .._sentences import list_names
 
 _NAMED = 3  # of hosts with the same evidence
 
@@ -53,8 +54,7 @@ def _hosts(names: t.Sequence[str], central: t.Collection[str]) -> str:
     kind = "central host" if all(name in central for name in names) else "hypervisor"
     if len(names) == 1:
         return f"{kind} {names[0]} has"
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{kind}s {', '.join(names[:_NAMED])}{more} have"
+    return f"{kind}s {list_names(names, _NAMED)} have"
 
 
 def note_witnesses(text: str, path: str, databases: t.Collection[str]) -> list[str]:

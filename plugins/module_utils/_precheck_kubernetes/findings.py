@@ -53,9 +53,3 @@ class Finding(t.NamedTuple):
 
     def as_dict(self) -> dict[str, str]:
         return self._asdict()
-
-
-def list_names(names: t.Sequence[str], most: int = 10) -> str:
-    """Return names for a sentence, at most `most` of them."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"

@@ -14,7 +14,8 @@ from .._errors import OvnError
 from .._hypervisors.nodes import Node, matches, parse_node
 from .._hypervisors.resources import declared_settings
 from .._hypervisors.settings import Chassis, default_settings, plan_chassis
-from .findings import Finding, list_names
+from .._sentences import list_names
+from .findings import Finding
 
 if t.TYPE_CHECKING:
     from .._api.spec import ClusterSpec

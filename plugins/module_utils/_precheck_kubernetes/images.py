@@ -10,7 +10,8 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
-from .findings import Finding, Kind, list_names
+from .._sentences import list_names
+from .findings import Finding, Kind
 
 if t.TYPE_CHECKING:
     from .._api.spec import ClusterSpec

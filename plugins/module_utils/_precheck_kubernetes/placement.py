@@ -12,7 +12,8 @@ import typing as t
 from .._api.names import Object, claim_name, member_name, northd_name
 from .._databases import DATABASES, TITLES, Database
 from .._hypervisors.nodes import matches, parse_node
-from .findings import Finding, list_names
+from .._sentences import list_names
+from .findings import Finding
 from .observed import ObservedKubernetes
 
 if t.TYPE_CHECKING:

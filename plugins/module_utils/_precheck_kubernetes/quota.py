@@ -14,7 +14,8 @@ import typing as t
 from .._api.names import Object
 from .._kubernetes.kinds import KNOWN_KINDS
 from .._kubernetes.quantity import canonical_quantity, parse_quantity
-from .findings import TITLES, Finding, Kind, list_names
+from .._sentences import list_names
+from .findings import TITLES, Finding, Kind
 
 Amounts = dict[str, decimal.Decimal]
 Demand = t.Mapping[str, decimal.Decimal]

@@ -11,7 +11,8 @@ import typing as t
 
 from .._api.names import Object, claim_name
 from .._databases import DATABASES
-from .findings import Finding, list_names
+from .._sentences import list_names
+from .findings import Finding
 from .observed import ObservedKubernetes
 
 if t.TYPE_CHECKING:

@@ -8,12 +8,11 @@ Checks of the cluster as a whole: one cluster, one leader, a majority that it he
 
 from __future__ import annotations
 
-import typing as t
-
 from .._databases import OVSDB_ELECTION_TIMER
+from .._sentences import list_names
 from .answer import Answer, host_of
 from .contents import compare
-from .findings import Health, VerdictFindings, list_names
+from .findings import Health, VerdictFindings, list_members
 from .parse import ListedServer
 from .view import connected, joined, majority
 
@@ -47,7 +46,7 @@ class ClusterChecks:
         view = self.view
         expected = view.expected_cluster_id
         if view.foreign:
-            sides = "; ".join(f"{cid}: {list_names(answers)}" for cid, answers in view.cluster_ids.items())
+            sides = "; ".join(f"{cid}: {list_members(answers)}" for cid, answers in view.cluster_ids.items())
             self.findings.problem(
                 "two_clusters",
                 None,
@@ -58,7 +57,7 @@ class ClusterChecks:
             self.findings.problem(
                 "foreign_cluster",
                 None,
-                f"{list_names(view.members)} answer for cluster {view.cluster_id}, expected is {expected}. "
+                f"{list_members(view.members)} answer for cluster {view.cluster_id}, expected is {expected}. "
                 "A second cluster was created, or the expected id is out of date.",
             )
             return True
@@ -74,7 +73,7 @@ class ClusterChecks:
                 self.findings.problem(
                     "two_leaders",
                     None,
-                    f"{list_names(answers)} all lead in term {term}: their member lists have diverged.",
+                    f"{list_members(answers)} all lead in term {term}: their member lists have diverged.",
                 )
                 return True
         return False
@@ -186,7 +185,8 @@ class ClusterChecks:
             self.findings.problem(
                 "partial_view",
                 None,
-                f"{list_names(taking_part)} have just heard the leader {heard_leader}, which did not answer here. Only its list shows what is missing: ask it.",
+                f"{list_members(taking_part)} have just heard the leader {heard_leader}, which did not answer here. "
+                "Only its list shows what is missing: ask it.",
             )
             return "degraded", True
         if len(taking_part) >= majority(total):
@@ -194,7 +194,7 @@ class ClusterChecks:
                 self.findings.problem(
                     "partial_view",
                     None,
-                    f"{list_names(taking_part)} take part, but the leader is not among them: ask all members.",
+                    f"{list_members(taking_part)} take part, but the leader is not among them: ask all members.",
                 )
                 return "degraded", True
             self.findings.transient = True
@@ -256,11 +256,12 @@ class ClusterChecks:
         found = compare(read, view.leader.member if view.leader else None)
         for difference in found.differences:
             one, *others = difference.groups
+            tables = list_names(difference.tables, _TABLES_NAMED, kind="tables")
             self.findings.problem(
                 "diverged",
                 ", ".join(name for group in others for name in group),
                 f"Members hold different data at log index {difference.log_index}: {', '.join(one)} {'differ' if len(one) > 1 else 'differs'} from "
-                f"{'; '.join(', '.join(group) for group in others)} in {_some(difference.tables)}. One of them ran with an old copy of its file. "
+                f"{'; '.join(', '.join(group) for group in others)} in {tables}. One of them ran with an old copy of its file. "
                 "Back up each of them now (ovsdb-client backup unix:SOCKET), decide which data is right, then replace the other members one by one.",
             )
         unread = [f"{member}: {cause}" for member, cause in found.unread.items()]
@@ -281,8 +282,3 @@ class ClusterChecks:
         if "joining" in codes and codes <= {"joining", "member_count"}:
             return "forming"
         return "degraded"
-
-
-def _some(names: t.Sequence[str]) -> str:
-    more = len(names) - _TABLES_NAMED
-    return f"{', '.join(names[:_TABLES_NAMED])}{f' and {more} more tables' if more > 0 else ''}"

@@ -27,7 +27,7 @@ class Reason(t.NamedTuple):
         return self._asdict()
 
 
-def list_names(answers: t.Sequence[Answer]) -> str:
+def list_members(answers: t.Sequence[Answer]) -> str:
     """Return the names of members for a sentence."""
     return ", ".join(answer.member for answer in answers) or "no member"
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from .answer import Answer, host_of
-from .findings import VerdictFindings, list_names
+from .findings import VerdictFindings, list_members
 from .parse import ListedServer
 from .version import faults
 from .view import MAXIMUM_LAG, connected, duplicates
@@ -275,7 +275,7 @@ class MemberChecks:
         view = self.view
         ids = duplicates(answer.server_id for answer in view.responding if answer.server_id)
         for server_id in sorted(ids):
-            names = list_names([answer for answer in view.responding if answer.server_id == server_id])
+            names = list_members([answer for answer in view.responding if answer.server_id == server_id])
             self.findings.problem(
                 "duplicate_server_id",
                 None,
@@ -295,7 +295,7 @@ class MemberChecks:
                 by_version.setdefault(answer.version_numbers, []).append(answer)
         for version, answers in sorted(by_version.items()):
             number = ".".join(map(str, version))
-            place = f" on {list_names(answers)}" if len(by_version) > 1 else ""
+            place = f" on {list_members(answers)}" if len(by_version) > 1 else ""
             for fault in faults(version):
                 fixed_in = fault.fixed_in(version)
                 self.findings.warning(

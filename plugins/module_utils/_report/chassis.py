@@ -12,6 +12,7 @@ import typing as t
 
 from .._chassis.claims import shared_values
 from .._kubernetes.timestamps import format_timestamp, time_of
+from .._sentences import list_names
 from .findings import ReportFindings, Result, cause_of, format_line
 from .installation import Installation
 
@@ -124,10 +125,9 @@ def _report_claims(
         for name in port["chassis"]:
             by_chassis.setdefault(name, []).append(f"{port['port']} (requested: {', '.join(port['requested'])})")
     for name, ports in sorted(by_chassis.items()):
-        more = f" and {len(ports) - _PORTS} more" if len(ports) > _PORTS else ""
         section.problem(
             "port_bound_elsewhere",
-            f"Chassis {name} has bound ports that are requested elsewhere: {', '.join(ports[:_PORTS])}{more}. "
+            f"Chassis {name} has bound ports that are requested elsewhere: {list_names(ports, _PORTS)}. "
             "Check who controls that machine, and whether its guests have moved.",
         )
 

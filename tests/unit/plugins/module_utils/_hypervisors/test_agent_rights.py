@@ -1,4 +1,4 @@
-"""Which rights of agents a run makes, keeps or ends if its user may not write all of them. With real rights: tests/integration/test_chassis_status_rights.py."""
+"""Which rights of agents a run makes, keeps or ends if its user may not write all. With real rights: tests/integration/test_chassis_status_rights.py."""
 
 from __future__ import annotations
 

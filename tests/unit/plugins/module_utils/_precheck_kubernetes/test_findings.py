@@ -19,8 +19,3 @@ def test_every_code_is_found_by_some_judgement_and_no_other_is() -> None:
     others = [path.read_text(encoding="utf-8") for path in package.glob("*.py") if path.name != "findings.py"]
     used = {code for text in others for code in re.findall(r'(?:Finding\(\s*|code, step = )"(\w+)"', text)}
     assert used == set(findings.CODES)
-
-
-def test_long_lists_are_cut() -> None:
-    assert findings.list_names(["a", "b"]) == "a, b"
-    assert findings.list_names(["a", "b", "c"], 2) == "a, b and 1 more"

@@ -1,0 +1,15 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pieces of messages that people read."""
+
+from __future__ import annotations
+
+import typing as t
+
+
+def list_names(names: t.Sequence[str], most: int = 10, *, kind: str = "") -> str:
+    """Return names for a sentence, at most `most` of them: "a, b and 7 more", or "a, b and 7 more tables" with `kind` "tables"."""
+    more = len(names) - most
+    rest = f" and {more} more{f' {kind}' if kind else ''}" if more > 0 else ""
+    return f"{', '.join(names[:most])}{rest}"
