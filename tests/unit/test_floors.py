@@ -89,6 +89,7 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
 # Tests without a file of their own, and what they test instead.
 ACROSS_FILES = {
     "module_utils/_manifests/test_every_field_has_an_effect.py": "every field of the schemas, through all that reads it",
+    "module_utils/_manifests/test_pod_requests.py": "requests of all containers, through all builders of pods",
     "module_utils/_manifests/test_stop_budget.py": "_stop_budget.py in units, manifests and the launcher",
     "module_utils/_raft/test_adoption.py": "maintenance.py, plan.py and simulate.py with members that others run",
     "module_utils/_raft/test_dead_ends.py": "plan.py and simulate.py in situations that once stopped every run",

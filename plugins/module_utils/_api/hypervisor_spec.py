@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from .._chassis.external_ids import DATAPATH_TYPES, ENCAPSULATIONS
 from . import pod_fields
-from .declaration import Metadata, declare, list_reader, optional_part, schema_of
+from .declaration import Metadata, declare, list_reader, optional_part, part, schema_of
 from .fields import DEVICE, HYPERVISOR, NETWORK, PHYSICAL_NETWORK, Schema, listing, record, rule, text
 from .pod_fields import Resources, StringMap
 
@@ -69,11 +69,23 @@ class Underlay:
 
 
 @dataclass(frozen=True)
+class OvsdbServer:
+    """The container beside ovs-vswitchd. It has fields of its own, so that nothing written for one of the two counts for both."""
+
+    resources: OpenVSwitchResources = field(metadata=pod_fields.resources(OpenVSwitchResources, "ovsdb-server"))
+
+
+@dataclass(frozen=True)
 class OpenVSwitch(DaemonSetPods):
     """A field with the name of an option of ovn_chassis becomes a setting of all nodes."""
 
     resources: OpenVSwitchResources = field(
-        metadata=pod_fields.resources(OpenVSwitchResources, "each of the two daemons")
+        metadata=pod_fields.resources(
+            OpenVSwitchResources, "ovs-vswitchd", "Those of ovsdb-server beside it are in ovsdbServer."
+        )
+    )
+    ovsdb_server: OvsdbServer = field(
+        metadata=part(OvsdbServer, "The database of Open vSwitch on each node, in the pod of ovs-vswitchd.", given=True)
     )
     datapath_type: t.Literal["system", "netdev"] = field(
         metadata=declare(

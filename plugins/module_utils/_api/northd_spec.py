@@ -31,7 +31,13 @@ class NorthdSpec:
 
 
 @dataclass(frozen=True)
+class ObserverResources(Resources):
+    requests: StringMap = field(metadata=pod_fields.requests("10m", "48Mi"))
+
+
+@dataclass(frozen=True)
 class ObserverSpec:
+    resources: ObserverResources = field(metadata=pod_fields.resources(ObserverResources, "the observer"))
     tolerations: tuple[StringMap, ...] = field(
         metadata=pod_fields.tolerations(
             "the pods of the observer",

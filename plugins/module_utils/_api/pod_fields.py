@@ -97,8 +97,9 @@ def requests(cpu: str, memory: str) -> Metadata:
     return _quantities("What is kept free for it.", default={"cpu": cpu, "memory": memory})
 
 
-def resources(kind: type[Resources], of: str) -> Metadata:
-    return part(kind, f"Resources of {of}, as in a container.", given=True)
+def resources(kind: type[Resources], of: str, note: str = "") -> Metadata:
+    """Return the field for one container. What counted for two of them, a pod would ask for twice."""
+    return part(kind, f"Resources of {of}, as in a container. {note}".rstrip(), given=True)
 
 
 def node_selector(of: str, **more: t.Any) -> Metadata:

@@ -69,7 +69,9 @@ def ovs_pod(spec: ClusterSpec) -> Object:
         spec.ovs,
         volumes,
         [
-            _daemon("ovsdb-server", "database", spec.ovs_image, common, mounts, spec.ovs.resources.as_dict()),
+            _daemon(
+                "ovsdb-server", "database", spec.ovs_image, common, mounts, spec.ovs.ovsdb_server.resources.as_dict()
+            ),
             _daemon(
                 "ovs-vswitchd",
                 "vswitchd",

@@ -12,7 +12,6 @@ import typing as t
 
 from .._api.names import Object, issued_certificates_name, labels, observer_name, scripts_name, selector
 from .._api.observer_settings import ISSUED_VARIABLE, RELAYS_VARIABLE
-from .._api.pod_fields import Resources
 from .._pki.issued import FILE_NAME
 from .._tls_options import CLIENT_CA_VARIABLE
 from . import pods
@@ -103,7 +102,7 @@ def _observer(context: ManifestContext, mounts: list[Object]) -> Object:
         "observer",
         context.spec.ovn_image,
         command,
-        Resources({"cpu": "10m", "memory": "48Mi"}, {}),
+        context.spec.observer.resources,
         env=pods.environment(settings),
         volumeMounts=mounts,
         **({"ports": [{"name": "metrics", "containerPort": port, "protocol": "TCP"}]} if port else {}),

@@ -101,7 +101,7 @@ CHANGED: dict[str, t.Any] = {
     **below("southbound", _DATABASE),
     **below("relay", {"rbac": True, **_RESOURCES}),
     **below("northd", {"replicas": 2, "threads": 4, **_RESOURCES, **_TOLERATION}),
-    **below("observer", _TOLERATION),
+    **below("observer", {**_RESOURCES, **_TOLERATION}),
     "priorityClassName": "databases",
     "heartbeatInterval": 300,
     "metricsPort": 9476,
@@ -112,6 +112,7 @@ CHANGED: dict[str, t.Any] = {
         {
             "datapathType": "netdev",
             "mode": "host",
+            **below("ovsdbServer", _RESOURCES),
             "underlay.bridge": "br-up",
             "underlay.interface": "eth2",
             **_DAEMONS,
