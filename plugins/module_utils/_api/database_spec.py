@@ -174,6 +174,11 @@ class DatabaseSpec:
     )
     node_selector: StringMap = field(metadata=pod_fields.node_selector("may run members"))
     tolerations: tuple[StringMap, ...] = field(metadata=pod_fields.tolerations("the members"))
+    service_account_name: str | None = field(
+        metadata=pod_fields.service_account(
+            "the members", "one named after OVNCluster and database", "It needs no rights: the members have no token."
+        )
+    )
 
 
 def database_part(database: Database) -> Metadata:

@@ -58,6 +58,14 @@ class Controller(DaemonSetPods):
     """A field with the name of an option of ovn_chassis becomes a setting of all nodes."""
 
     resources: ControllerResources = field(metadata=pod_fields.resources(ControllerResources, "ovn-controller"))
+    service_account_name: str | None = field(
+        metadata=pod_fields.service_account(
+            "the pods of ovn-controller",
+            "ovn-controller",
+            "Whatever admits these privileged pods has to let it in. ClusterRoles of ours are bound to it: the agent writes the status of its OVNChassis, "
+            "and asks for the certificate of its node.",
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,13 @@ class OpenVSwitch(DaemonSetPods):
     )
     ovsdb_server: OvsdbServer = field(
         metadata=part(OvsdbServer, "The database of Open vSwitch on each node, in the pod of ovs-vswitchd.", given=True)
+    )
+    service_account_name: str | None = field(
+        metadata=pod_fields.service_account(
+            "the pods of Open vSwitch",
+            "ovs",
+            "It needs no rights at the API server, but whatever admits these privileged pods has to let it in.",
+        )
     )
     datapath_type: t.Literal["system", "netdev"] = field(
         metadata=declare(

@@ -28,6 +28,13 @@ class NorthdSpec:
     threads: int = field(metadata=declare(number("Threads of each northd.", 1, 256, default=DEFAULT_THREADS)))
     resources: NorthdResources = field(metadata=pod_fields.resources(NorthdResources, "northd"))
     tolerations: tuple[StringMap, ...] = field(metadata=pod_fields.tolerations("the pods of northd"))
+    service_account_name: str | None = field(
+        metadata=pod_fields.service_account(
+            "the pods of northd",
+            "NAME-northd for the OVNCluster NAME",
+            "A Role of ours is bound to it: get pods, patch pods/status, to label the active one.",
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -43,5 +50,12 @@ class ObserverSpec:
             "the pods of the observer",
             "They are added to its own, with which it leaves a node that is not ready or unreachable after 10 seconds. One for such a taint, with the effect "
             "NoExecute or none, replaces its own.",
+        )
+    )
+    service_account_name: str | None = field(
+        metadata=pod_fields.service_account(
+            "the observer",
+            "NAME-observer for the OVNCluster NAME",
+            "A Role of ours is bound to it: it reads pods, workloads and the OVNCluster, and writes its status, labels of pods and the witnesses.",
         )
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from .._errors import InvalidInput
 from .._kubernetes.quantity import PATTERN, canonical_quantity
 from .declaration import Metadata, declare, part
-from .fields import PRIORITY_CLASS, Schema, listing, mapping, record, text
+from .fields import ACCOUNT, PRIORITY_CLASS, Schema, listing, mapping, record, text
 
 StringMap = t.Mapping[str, str]
 
@@ -126,6 +126,12 @@ def tolerations(of: str, note: str = "", **more: t.Any) -> Metadata:
 def priority_class(of: str, default: str) -> Metadata:
     description = f"Priority class of {of}; an empty text for none, where a quota keeps pods from it."
     return declare(text(description, default=default, pattern=PRIORITY_CLASS, maxLength=253))
+
+
+def service_account(of: str, own: str, rights: str) -> Metadata:
+    """Return the field for the account of pods. `own` is what it is called if it is not given, `rights` what its pods do at the API server."""
+    description = f"ServiceAccount of {of}; if not given, a run makes {own}. A given one has to exist, and no run changes or deletes it. {rights}"
+    return declare(text(description, pattern=ACCOUNT, maxLength=253))
 
 
 def image_pull_secrets() -> Metadata:

@@ -11,13 +11,13 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
+from .._api.service_accounts import account_of, hypervisor_accounts
 from .._errors import OvnError, Refused
 from .._kubernetes.access_review import Access, denied_accesses
 from .._kubernetes.apply import Key, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied, with_hash
 from .._kubernetes.progress import Progress
-from .._manifests.hypervisors import CONTROLLER
 from .._manifests.status_rights import ADMISSION, RBAC, status_rights
 from .desired import DesiredHypervisors
 from .observed_state import ObservedHypervisors, StatusRights
@@ -29,7 +29,8 @@ class AgentRights:
     def __init__(self, cluster: Cluster, desired: DesiredHypervisors, progress: Progress) -> None:
         self.cluster, self.progress, self._force = cluster, progress, desired.force_conflicts
         self._namespace = desired.namespace
-        self._manifests = status_rights(CONTROLLER, desired.namespace, desired.name, "controller")
+        agents = account_of(hypervisor_accounts(desired.spec), "controller")
+        self._manifests = status_rights(agents, desired.namespace, desired.name, "controller")
         self._refusal: str | None = None  # empty: none; None: not asked yet
         self._may_delete: bool | None = None  # the binding; None: not asked yet
 

@@ -16,8 +16,8 @@ import tempfile
 import typing as t
 
 from .._api.names import Object
+from .._api.service_accounts import account_of, hypervisor_accounts
 from .._kubernetes.client import Cluster
-from .._manifests.hypervisors import CONTROLLER
 from .._ovsdb.tls_files import TlsFiles
 from .._pki.certificates import new_private_key, new_request
 from .._pki.chassis_requests import RequestDecision, pem_of
@@ -25,12 +25,15 @@ from .._pki.signing import SigningAuthority
 from .._tls_options import CHASSIS_SIGNER
 from .chassis_names import check_common_name
 
+if t.TYPE_CHECKING:
+    from .._api.spec import ClusterSpec
+
 _API, _KIND = "certificates.k8s.io/v1", "CertificateSigningRequest"
 
 
-def account_of(namespace: str) -> str:
+def agents_user(spec: ClusterSpec, namespace: str) -> str:
     """Return the user name of the agents of a hypervisor cluster."""
-    return f"system:serviceaccount:{namespace}:{CONTROLLER}"
+    return f"system:serviceaccount:{namespace}:{account_of(hypervisor_accounts(spec), 'controller')}"
 
 
 def list_requests(cluster: Cluster) -> list[Object]:

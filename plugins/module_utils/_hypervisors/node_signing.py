@@ -21,7 +21,7 @@ from .._kubernetes.progress import Progress
 from .._manifests.hypervisors import CONTROLLER
 from .._manifests.node_certificates import ISSUER_VARIABLE, environment_of
 from .._pki.chassis_requests import AskingNode, RequestDecision, judge_requests, without_floods
-from .certificates import account_of, carry_out, list_requests, pair_of_chassis
+from .certificates import agents_user, carry_out, list_requests, pair_of_chassis
 from .chassis_names import renewable_names
 from .desired import DesiredHypervisors
 from .nodes import matches
@@ -133,7 +133,10 @@ class NodeSigning:
     def _deal_with(self, nodes: t.Mapping[str, AskingNode], *, current: bool) -> None:
         requests = {one["metadata"]["name"]: one for one in list_requests(self.cluster)}
         decisions = judge_requests(
-            requests.values(), account=account_of(self.desired.namespace), nodes=nodes, current=current
+            requests.values(),
+            account=agents_user(self.desired.spec, self.desired.namespace),
+            nodes=nodes,
+            current=current,
         )
         authority, failures = self.desired.signer, dict[str, OvnError]()
         self._waiting = [one for one in decisions if one.verdict == "wait" or authority is None]

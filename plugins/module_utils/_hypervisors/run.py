@@ -12,11 +12,13 @@ import contextlib
 import typing as t
 
 from .._api.names import Object
+from .._api.service_accounts import given_accounts, hypervisor_accounts
 from .._deadline import Deadline
 from .._errors import InvalidInput, OvnError, TimedOut, Unreachable
 from .._kubernetes.access_review import denied_accesses
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
+from .._kubernetes.service_accounts import refuse_missing_accounts
 from .._kubernetes.version import check_tokens, check_version
 from .._manifests.hypervisors import CONTROLLER, OVS
 from .._manifests.image_pull import images_to_pull
@@ -59,6 +61,8 @@ class Hypervisors:
     def run(self) -> None:
         if self._observed.definition is None:
             check_version(self.cluster)
+        given = given_accounts(hypervisor_accounts(self.desired.spec))
+        refuse_missing_accounts(self.cluster, self.desired.namespace, given)
         if self.desired.has_node_certificates:
             check_tokens(self.cluster)
             self.signing.check_authority()

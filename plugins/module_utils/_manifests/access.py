@@ -10,25 +10,24 @@ from __future__ import annotations
 
 import typing as t
 
-from .._api.names import GROUP, Component, Object, database_name, northd_name, observer_name, record_name, witness_name
+from .._api.names import GROUP, Component, Object, northd_name, observer_name, record_name, witness_name
+from .._api.service_accounts import account_of, accounts_to_make, central_accounts
 from .._databases import DATABASES
 from .context import ManifestContext
 
 
 def accounts(context: ManifestContext) -> list[Object]:
-    """Return the ServiceAccounts, Roles and RoleBindings of the pods."""
-    names: dict[Component, str] = {database: database_name(context.name, database) for database in DATABASES}
-    names["northd"], names["observer"] = northd_name(context.name), observer_name(context.name)
+    """Return the ServiceAccounts that are ours, and the Roles of all pods, bound to the accounts that these have."""
     result = [
-        context.manifest("v1", "ServiceAccount", name, component, automountServiceAccountToken=False)
-        for component, name in names.items()
+        context.manifest("v1", "ServiceAccount", one.own, one.component, automountServiceAccountToken=False)
+        for one in accounts_to_make(central_accounts(context.spec))
     ]
-    result += _role(context, names["northd"], "northd", [_rule("", "pods", "get"), _LABELS])
+    result += _role(context, northd_name(context.name), "northd", [_rule("", "pods", "get"), _LABELS])
     records = [record_name(context.name, database) for database in DATABASES]
     witnesses = [witness_name(context.name, database) for database in DATABASES]
     result += _role(
         context,
-        names["observer"],
+        observer_name(context.name),
         "observer",
         [
             _rule("", "pods", "get", "list", "watch"),
@@ -46,7 +45,8 @@ def accounts(context: ManifestContext) -> list[Object]:
 
 def _role(context: ManifestContext, name: str, component: Component, rules: list[Object]) -> list[Object]:
     api = "rbac.authorization.k8s.io"
-    subject = {"kind": "ServiceAccount", "name": name, "namespace": context.namespace}
+    account = account_of(central_accounts(context.spec), component)
+    subject = {"kind": "ServiceAccount", "name": account, "namespace": context.namespace}
     return [
         context.manifest(f"{api}/v1", "Role", name, component, rules=rules),
         context.manifest(

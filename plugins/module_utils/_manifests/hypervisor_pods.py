@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._api.names import Object
+from .._api.names import Component, Object
+from .._api.service_accounts import account_of, hypervisor_accounts
 from . import node_certificates
 from .pods import TLS, TLS_FILES, TLS_VOLUME, api_access, scheduling, tls_volume, tolerations
 
@@ -66,6 +67,7 @@ def ovs_pod(spec: ClusterSpec) -> Object:
         volumes.append({"name": "tun", "hostPath": {"path": _TUN, "type": "CharDevice"}})
     return _pod(
         spec,
+        "ovs",
         spec.ovs,
         volumes,
         [
@@ -153,6 +155,7 @@ def controller_pod(
         of_agent.append(token)
     return _pod(
         spec,
+        "controller",
         spec.controller,
         volumes,
         [controller, _agent(spec, {**environment, **tls.agent_environment}, of_agent)],
@@ -177,8 +180,11 @@ def _agent(spec: ClusterSpec, environment: dict[str, str], mounts: list[Object])
     }
 
 
-def _pod(spec: ClusterSpec, settings: DaemonSetPods, volumes: list[Object], containers: list[Object]) -> Object:
+def _pod(
+    spec: ClusterSpec, component: Component, settings: DaemonSetPods, volumes: list[Object], containers: list[Object]
+) -> Object:
     return {
+        "serviceAccountName": account_of(hypervisor_accounts(spec), component),
         # A chassis is reached at the node's addresses, and must not hang on a network that may run on top of it.
         "hostNetwork": True,
         "dnsPolicy": "ClusterFirstWithHostNet",

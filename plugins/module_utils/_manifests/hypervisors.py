@@ -12,6 +12,7 @@ import base64
 import typing as t
 
 from .._api.names import CONFIG_NAME, Component, Object, metadata, selector
+from .._api.service_accounts import CONTROLLER_ACCOUNT, OVS_ACCOUNT, account_of, accounts_to_make, hypervisor_accounts
 from .._launchers.chassis import SCRIPT
 from .config import config_data
 from .hypervisor_pods import ARCHIVE, LAUNCHER, SCRIPTS, SETTINGS, controller_pod, ovs_pod
@@ -22,8 +23,9 @@ if t.TYPE_CHECKING:
     from .._api.hypervisor_spec import DaemonSetPods
     from .._api.spec import ClusterSpec
 
-OVS = "ovs"
-CONTROLLER = "ovn-controller"
+# The DaemonSets have the names of their accounts.
+OVS = OVS_ACCOUNT
+CONTROLLER = CONTROLLER_ACCOUNT
 
 
 def hypervisor_manifests(
@@ -64,13 +66,14 @@ def hypervisor_manifests(
     if spec.ovs.mode == "managed":
         daemon_sets.insert(0, _daemon_set(OVS, namespace, name, "ovs", spec.ovs, ovs_pod(spec)))
     own = tls_secret is not None and spec.has_node_certificates
+    accounts = hypervisor_accounts(spec)
+    agents = account_of(accounts, "controller")
     return [
-        *(request_rights(CONTROLLER, namespace, name, "controller") if own else []),
-        *(status_rights(CONTROLLER, namespace, name, "controller") if has_status_rights else []),
+        *(request_rights(agents, namespace, name, "controller") if own else []),
+        *(status_rights(agents, namespace, name, "controller") if has_status_rights else []),
         *([authorities_manifest(authorities, name=name, namespace=namespace)] if own and authorities else []),
         # Before the pods, which are refused without theirs.
-        _account(OVS, namespace, name, "ovs"),
-        _account(CONTROLLER, namespace, name, "controller"),
+        *(_account(one.own, namespace, name, one.component) for one in accounts_to_make(accounts)),
         settings_manifest(settings, name=name, namespace=namespace),
         _config_map(
             SCRIPTS, namespace, name, {LAUNCHER: SCRIPT}, binary={ARCHIVE: base64.b64encode(archive).decode("ascii")}
@@ -124,6 +127,6 @@ def _daemon_set(
             },
             "minReadySeconds": 5,
             "revisionHistoryLimit": 3,
-            "template": {"metadata": {"labels": template}, "spec": {"serviceAccountName": daemon_set, **pod}},
+            "template": {"metadata": {"labels": template}, "spec": pod},
         },
     }

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Component, Object, metadata, selector
-from .hypervisors import CONTROLLER
+from .._api.service_accounts import account_of, hypervisor_accounts
 from .pods import container_security, pod_security, scheduling, tolerations
 
 if t.TYPE_CHECKING:
@@ -55,7 +55,7 @@ def image_pull_manifest(
                 "metadata": {"labels": common["labels"]},
                 "spec": {
                     # What lets pods of the hypervisors in (an SCC, a policy), and Secrets of registries, are bound to this one.
-                    "serviceAccountName": CONTROLLER,
+                    "serviceAccountName": account_of(hypervisor_accounts(spec), "controller"),
                     "automountServiceAccountToken": False,
                     "enableServiceLinks": False,
                     **scheduling(spec, ""),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from .._api.names import Object, labels, northd_name, scripts_name, selector
 from .._api.pod_fields import Resources
+from .._api.service_accounts import account_of, central_accounts
 from .._northd.command_line import NorthdSettings, control_socket, northd_command
 from . import pods
 from .context import ManifestContext
@@ -40,7 +41,7 @@ def northd_deployment(context: ManifestContext) -> Object:
             "template": {
                 "metadata": {"labels": labels(context.name, "northd")},
                 "spec": {
-                    "serviceAccountName": northd_name(context.name),
+                    "serviceAccountName": account_of(central_accounts(context.spec), "northd"),
                     "automountServiceAccountToken": False,  # northd itself does not use the API
                     "enableServiceLinks": False,
                     **pods.scheduling(context.spec, context.spec.priority_class_name),

@@ -12,6 +12,7 @@ import typing as t
 
 from .._api.names import Object, issued_certificates_name, labels, observer_name, scripts_name, selector
 from .._api.observer_settings import ISSUED_VARIABLE, RELAYS_VARIABLE
+from .._api.service_accounts import account_of, central_accounts
 from .._pki.issued import FILE_NAME
 from .._tls_options import CLIENT_CA_VARIABLE
 from . import pods
@@ -53,7 +54,7 @@ def observer_deployment(context: ManifestContext) -> Object:
             "template": {
                 "metadata": {"labels": labels(context.name, "observer")},
                 "spec": {
-                    "serviceAccountName": name,
+                    "serviceAccountName": account_of(central_accounts(context.spec), "observer"),
                     "automountServiceAccountToken": True,
                     "enableServiceLinks": False,
                     **pods.scheduling(context.spec, context.spec.priority_class_name),

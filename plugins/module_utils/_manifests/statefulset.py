@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from .._api.endpoints import ClientListener
 from .._api.names import MOST_MEMBERS, Object, database_name, labels, record_name, scripts_name, selector, witness_name
+from .._api.service_accounts import account_of, central_accounts
 from .._databases import PORTS, STEMS, Database
 from .._raft.launcher_environment import LauncherSettings, launcher_environment
 from .._stop_budget import STOP_SECONDS
@@ -44,7 +45,7 @@ def stateful_set(context: ManifestContext, database: Database) -> Object:
     ]
     of_relay = relay_directories(context) if relay else []
     pod: Object = {
-        "serviceAccountName": name,
+        "serviceAccountName": account_of(central_accounts(context.spec), database),
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         **pods.scheduling(context.spec, context.spec.priority_class_name),

@@ -139,5 +139,21 @@ def judge_bundle(
     ]
 
 
+def judge_accounts(
+    missing: t.Container[str], given: t.Mapping[str, str], namespace: str, *, exists: bool
+) -> list[Finding]:
+    """Judge ServiceAccounts that another owner has to make. `given`: field of the specification to the name in it."""
+    return [
+        Finding(
+            "account_missing",
+            f"ServiceAccount {namespace}/{name}",
+            f"{_absence(namespace, exists)}; the API server would refuse the pods of {field.split('.')[1]}.",
+            f"Create it, or leave {field} out: then a run makes one.",
+        )
+        for field, name in given.items()
+        if name in missing
+    ]
+
+
 def _absence(namespace: str, exists: bool) -> str:
     return "It does not exist" if exists else f"Namespace {namespace} does not exist, so neither does it"

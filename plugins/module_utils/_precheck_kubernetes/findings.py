@@ -39,6 +39,7 @@ CODES = (
     "secret_incomplete",
     "bundle_missing",
     "bundle_incomplete",
+    "account_missing",
     "image_incomplete",
 )
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
+from .._api.service_accounts import central_accounts, given_accounts, hypervisor_accounts
 from .._api.spec import ClusterSpec, parse_spec
 from .._errors import BadAnswer, CertificateProblem, InvalidInput, OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.access_review import denied_accesses, user_name
 from .._kubernetes.command import COMMAND_SECONDS
 from .._kubernetes.compare import is_applied
+from .._kubernetes.service_accounts import missing_accounts
 from .._kubernetes.version import read_version
-from .cluster_state import judge_bundle, judge_definitions, judge_namespace, judge_secret, judge_version
+from .cluster_state import judge_accounts, judge_bundle, judge_definitions, judge_namespace, judge_secret, judge_version
 from .creation import created_by_control_plane, created_by_hypervisors
 from .findings import Finding, Kind
 from .hypervisor_nodes import judge_hypervisors
@@ -54,6 +56,8 @@ class Precheck:
         self.findings += judge_definitions(observed.definitions)
         if spec is not None and spec.tls.enabled:
             self._check_certificates(spec, tls_secret or spec.tls_secret, reader)
+        if spec is not None:
+            self._check_accounts(spec, observed)
         self._check_rights(spec, observed)
         if spec is not None:
             self._check_room(spec, reader)
@@ -97,6 +101,19 @@ class Precheck:
             if observed.is_readable(f"ConfigMap {reference.name}"):
                 found = observed.config_maps.get(reference.name)
                 self.findings += judge_bundle(found, reference, field, self.namespace, exists=exists)
+
+    def _check_accounts(self, spec: ClusterSpec, observed: ObservedKubernetes) -> None:
+        """Look for the ServiceAccounts that other owners make. What they may do at the API server, a run grants; what admits their pods is not known."""
+        given = given_accounts(central_accounts(spec) if self.kind == "cluster" else hypervisor_accounts(spec))
+        try:
+            missing = missing_accounts(self.cluster, self.namespace, given.values())
+        except Refused as e:
+            if e.details.get("http_status") != 403:
+                raise
+            self.facts["not_tested"].append({"what": "service accounts", "cause": str(e)})
+            return
+        exists = observed.namespace is not None or not observed.is_readable("namespace")
+        self.findings += judge_accounts(missing, given, self.namespace, exists=exists)
 
     def _check_rights(self, spec: ClusterSpec | None, observed: ObservedKubernetes) -> None:
         rights = needed_rights(self.kind, {"optional", *needs(self.kind, spec, observed, own_secret=self.own_secret)})

@@ -8,6 +8,7 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.agent_rights import AgentRights, missing_guards
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.observed_state import (
@@ -54,7 +55,9 @@ def observed(*objects: t.Any, rights: StatusRights = "managed") -> ObservedHyper
 
 
 def made(cluster: FakeCluster) -> tuple[AgentRights, list[str]]:
-    desired, progress = types.SimpleNamespace(name="ovn", namespace="net", force_conflicts=False), Progress()
+    spec = parse_spec({}, name="ovn", namespace="net")
+    desired = types.SimpleNamespace(name="ovn", namespace="net", spec=spec, force_conflicts=False)
+    progress = Progress()
     return AgentRights(cluster, t.cast("t.Any", desired), progress), progress.warnings
 
 

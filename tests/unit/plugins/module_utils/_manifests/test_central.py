@@ -477,6 +477,21 @@ def test_all_pods_have_the_priority_class(central: Central, raw: dict[str, t.Any
     }
 
 
+def test_accounts_that_are_given(central: Central) -> None:
+    """Ours are not made, and what the pods do at the API server, the given ones may."""
+    raw = {part: {"serviceAccountName": f"team-{part}"} for part in ("northbound", "southbound", "northd", "observer")}
+    manifests = central(raw)
+    assert manifests.of("ServiceAccount") == []
+    for kind, name in WORKLOADS:
+        assert manifests.pod(kind, name)["serviceAccountName"] == name.replace("prod", "team")
+    bound = {one["metadata"]["name"]: one["subjects"] for one in manifests.of("RoleBinding")}
+    assert bound == {
+        f"prod-{part}": [{"kind": "ServiceAccount", "name": f"team-{part}", "namespace": "net"}]
+        for part in ("northd", "observer")
+    }
+    assert [one["rules"] for one in manifests.of("Role")] == [one["rules"] for one in central().of("Role")]
+
+
 def test_roles_are_bound_to_their_accounts(central: Central) -> None:
     manifests = central()
     for binding in manifests.of("RoleBinding"):

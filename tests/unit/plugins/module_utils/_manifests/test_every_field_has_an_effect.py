@@ -70,6 +70,7 @@ _TOLERATION = {
     "tolerations[].effect": "NoSchedule",
     "tolerations[].tolerationSeconds": 90,
 }
+_POD = {"serviceAccountName": "given", **_RESOURCES, **_TOLERATION}
 _DATABASE = {
     "replicas": 5,
     "storage.size": "20Gi",
@@ -83,10 +84,9 @@ _DATABASE = {
     "service.allowedCidrs": ["192.0.2.0/24"],
     "service.allowPlaintext": True,
     "nodeSelector": LABEL,
-    **_RESOURCES,
-    **_TOLERATION,
+    **_POD,
 }
-_DAEMONS = {"nodeSelector": LABEL, "priorityClassName": "agents", "maxUnavailable": "10%", **_RESOURCES, **_TOLERATION}
+_DAEMONS = {"nodeSelector": LABEL, "priorityClassName": "agents", "maxUnavailable": "10%", **_POD}
 
 
 def below(path: str, samples: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -100,8 +100,8 @@ CHANGED: dict[str, t.Any] = {
     **below("northbound", _DATABASE),
     **below("southbound", _DATABASE),
     **below("relay", {"rbac": True, **_RESOURCES}),
-    **below("northd", {"replicas": 2, "threads": 4, **_RESOURCES, **_TOLERATION}),
-    **below("observer", {**_RESOURCES, **_TOLERATION}),
+    **below("northd", {"replicas": 2, "threads": 4, **_POD}),
+    **below("observer", _POD),
     "priorityClassName": "databases",
     "heartbeatInterval": 300,
     "metricsPort": 9476,

@@ -314,3 +314,23 @@ def test_nobody_asks_where_nodes_share_a_certificate_or_have_none(raw: Object, s
     assert (found["agent"].get("OVN_NODE_TLS_DIR"), found["agent"]["OVN_UNUSED_TLS_DIR"]) == (None, "/node-tls")
     mounts = containers("ovn-controller", raw, tls_secret=secret)["ovn-controller"]["volumeMounts"]
     assert "node-tls" not in {one["name"] for one in mounts}
+
+
+def test_accounts_that_are_given() -> None:
+    """Ours are not made, and what agents may do, the given one may."""
+    raw = {
+        "controller": {"serviceAccountName": "team"},
+        "ovs": {"serviceAccountName": "switches"},
+        "tls": {"nodeCertificates": "own"},
+    }
+    objects = build_all(raw, writes_status=True, has_status_rights=True)
+    assert [one for one in objects if one["kind"] == "ServiceAccount"] == []
+    assert {name: pod(name, raw)["serviceAccountName"] for name in ("ovs", "ovn-controller")} == {
+        "ovs": "switches",
+        "ovn-controller": "team",
+    }
+    subjects = [one["subjects"] for one in objects if one["kind"] == "ClusterRoleBinding"]
+    assert subjects == [[{"kind": "ServiceAccount", "name": "team", "namespace": "net"}]] * 2
+    (policy,) = [one for one in objects if one["kind"] == "ValidatingAdmissionPolicy"]
+    (condition,) = policy["spec"]["matchConditions"]
+    assert condition["expression"] == "request.userInfo.username == 'system:serviceaccount:net:team'"

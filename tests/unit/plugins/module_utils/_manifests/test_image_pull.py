@@ -72,6 +72,7 @@ def test_pods_that_pull_run_where_hypervisors_run_and_may_nothing() -> None:
     assert pod["imagePullSecrets"] == [{"name": "registry"}]
     assert pod["securityContext"]["runAsNonRoot"]
     assert not pod["automountServiceAccountToken"]
+    assert pod["serviceAccountName"] == "ovn-controller"
     # The default would be that of the daemons, which preempts everybody else.
     assert "priorityClassName" not in pod
     assert {one["image"]: one["imagePullPolicy"] for one in pod["containers"]} == images

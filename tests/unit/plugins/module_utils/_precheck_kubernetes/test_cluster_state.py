@@ -8,6 +8,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_r
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.tls_spec import ConfigMapReference, Tls
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.cluster_state import (
+    judge_accounts,
     judge_bundle,
     judge_definitions,
     judge_namespace,
@@ -157,3 +158,13 @@ def test_judge_bundle(given: Object | None, exists: bool, code: str | None, word
         assert words in one.cause
         assert "all.pem" in one.cause + one.next_step
         assert "tls.caConfigMapRef" in one.next_step
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_judge_accounts(exists: bool) -> None:
+    given = {"spec.northd.serviceAccountName": "team", "spec.observer.serviceAccountName": "there"}
+    (one,) = judge_accounts({"team"}, given, "net", exists=exists)
+    assert (one.code, one.object) == ("account_missing", "ServiceAccount net/team")
+    assert ("Namespace net" in one.cause) is not exists
+    assert "pods of northd" in one.cause
+    assert "spec.northd.serviceAccountName" in one.next_step

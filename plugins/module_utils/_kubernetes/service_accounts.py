@@ -1,0 +1,37 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+ServiceAccounts that somebody else makes. Without one the API server refuses each of its pods, and a workload never gets any.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._errors import Refused
+
+if t.TYPE_CHECKING:
+    from .client import Cluster
+
+
+def missing_accounts(cluster: Cluster, namespace: str, names: t.Iterable[str]) -> set[str]:
+    """Return the names without a ServiceAccount. Listed, as who rolls out need not have the right to get them."""
+    return {name for name in set(names) if not _exists(cluster, namespace, name)}
+
+
+def refuse_missing_accounts(cluster: Cluster, namespace: str, given: t.Mapping[str, str]) -> None:
+    """Raise `Refused` if an account does not exist. `given`: field of the specification to the name in it."""
+    missing = missing_accounts(cluster, namespace, given.values())
+    if missing:
+        fields = [f"{namespace}/{name} ({field})" for field, name in given.items() if name in missing]
+        raise Refused(
+            f"ServiceAccount {' and '.join(fields)} does not exist, so the API server would refuse the pods. "
+            "Create it, or remove the field: then a run makes one. Nothing was changed."
+        )
+
+
+def _exists(cluster: Cluster, namespace: str, name: str) -> bool:
+    listed = cluster.list("v1", "ServiceAccount", namespace, fields=f"metadata.name={name}")
+    return any(one["metadata"]["name"] == name for one in listed)
