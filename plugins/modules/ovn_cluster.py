@@ -221,6 +221,16 @@ endpoints:
       description: The same for its ports without a role.
       type: str
       sample: ssl:ovn-southbound-0.ovn-southbound.ovn-system.svc.cluster.local:16642
+    service_northbound:
+      description:
+        - The Service in front of all Northbound members, for clients in the same Kubernetes cluster that take no list.
+        - A client that needs the leader may have to connect several times.
+      type: str
+      sample: ssl:ovn-nb.ovn-system.svc.cluster.local:6641
+    service_southbound:
+      description: The same for the Southbound database, to its port without a role, so not for chassis.
+      type: str
+      sample: ssl:ovn-sb.ovn-system.svc.cluster.local:6642
 objects:
   description: Every object that was compared, with what was done.
   returned: always

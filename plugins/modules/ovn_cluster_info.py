@@ -61,7 +61,8 @@ exists:
   sample: true
 endpoints:
   description:
-    - Connection strings as M(c5c3.ovn.ovn_cluster) returns them - C(northbound), C(southbound), C(southbound_unrestricted), and the same with C(_inside).
+    - Connection strings as M(c5c3.ovn.ovn_cluster) returns them - C(northbound), C(southbound), C(southbound_unrestricted), the same with C(_inside),
+      C(service_northbound) and C(service_southbound).
   returned: success
   type: dict
   sample: {"northbound": "ssl:192.0.2.11:31641,ssl:192.0.2.12:30642,ssl:192.0.2.13:32101"}

@@ -111,7 +111,10 @@ def test_info_without_a_control_plane(plane: ControlPlane) -> None:
     nothing = plane.info()
     assert nothing["exists"] is False
     places = ("northbound", "southbound", "southbound_unrestricted")
-    assert nothing["endpoints"] == {f"{place}{suffix}": "" for place in places for suffix in ("", "_inside")}
+    services = ("service_northbound", "service_southbound")
+    assert nothing["endpoints"] == dict.fromkeys(
+        [*(f"{place}{suffix}" for place in places for suffix in ("", "_inside")), *services], ""
+    )
     assert nothing["cluster"] == {}
 
 
@@ -122,6 +125,11 @@ def test_info_of_one_that_is_not_exposed(plane: ControlPlane) -> None:
     assert found["tls_secret"] == ""
     names = [f"ovn-northbound-{n}.ovn-northbound.{plane.namespace}.svc.cluster.local" for n in range(3)]
     assert found["endpoints"]["northbound"] == ",".join(f"tcp:{name}:6641" for name in names)
+    for database, service, port in (("northbound", "ovn-nb", 6641), ("southbound", "ovn-sb", 6642)):
+        ports = plane.get("Service", service)["spec"]["ports"]
+        assert [one["port"] for one in ports] == [port]
+        name = f"{service}.{plane.namespace}.svc.cluster.local"
+        assert found["endpoints"][f"service_{database}"] == f"tcp:{name}:{port}"
     assert found["endpoints"]["northbound"] == found["endpoints"]["northbound_inside"]
 
 

@@ -42,6 +42,13 @@ def inside_endpoints(
     return [f"{'ssl' if tls else 'tcp'}:{host}:{port}" for host in hosts]
 
 
+def service_endpoint(spec: ClusterSpec, database: Database, cluster_domain: str) -> str:
+    """Return the endpoint of the Service in front of all members, without a role. The name is full: OVS resolves names itself and ignores search domains."""
+    service = spec.neutron_integration.service(database)
+    scheme = "ssl" if spec.tls.enabled else "tcp"
+    return f"{scheme}:{service.name}.{spec.namespace}.svc.{cluster_domain}:{service.port}"
+
+
 def outside_endpoints(
     spec: ClusterSpec,
     services: t.Iterable[Object],

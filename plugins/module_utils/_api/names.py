@@ -23,6 +23,7 @@ MOST_MEMBERS = 5
 POD_SECURITY = "pod-security.kubernetes.io/enforce"  # label of a namespace
 CA_KEY = "ca.crt"  # of a Secret: the CAs that the daemons trust
 CLIENT_CA_KEY = "client-ca.crt"  # of the Secret that ovn_pki makes: the CAs of whom the Southbound lets in
+SERVICE_STATUS: dict[Database, str] = {"northbound": "serviceNorthbound", "southbound": "serviceSouthbound"}
 UNRESTRICTED_STATUS = "southboundUnrestricted"  # the endpoints without a role, in the status of an OVNCluster
 # The Services of Neutron, in front of all members, unless the OVNCluster names them.
 CLIENT_SERVICES: dict[Database, str] = {"northbound": "ovn-nb", "southbound": "ovn-sb"}

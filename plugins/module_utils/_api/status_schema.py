@@ -81,6 +81,15 @@ CLUSTER_STATUS = record(
                     "The ports of the Southbound without a role, for clients like Neutron; empty if members are exposed for chassis alone.",
                     maxLength=4096,
                 ),
+                "serviceNorthbound": text(
+                    "The Service in front of all Northbound members, for clients in this Kubernetes cluster that take no list, for example "
+                    "ssl:ovn-nb.ovn-system.svc.cluster.local:6641.",
+                    maxLength=512,
+                ),
+                "serviceSouthbound": text(
+                    "The same for the Southbound, to its port without a role: for clients like Neutron, not for chassis.",
+                    maxLength=512,
+                ),
             },
         ),
         "chassisCount": number("Chassis in the Southbound database.", 0, _MANY),

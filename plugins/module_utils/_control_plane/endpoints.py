@@ -11,8 +11,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._api.endpoints import ClientListener, inside_endpoints, outside_endpoints
-from .._api.names import UNRESTRICTED_STATUS, Object
+from .._api.endpoints import ClientListener, inside_endpoints, outside_endpoints, service_endpoint
+from .._api.names import SERVICE_STATUS, UNRESTRICTED_STATUS, Object
 from .._api.spec import ClusterSpec
 from .._databases import DATABASES, Database
 from .._errors import Refused
@@ -24,7 +24,7 @@ class Endpoints:
     """Comma-separated endpoints of all members, `ssl:HOST:PORT`. Where no Service is exposed, those for clients outside are those inside.
 
     Chassis connect to `southbound`, where they may have a role; `southbound_unrestricted` is for clients like Neutron. It is empty if members are exposed for
-    chassis alone.
+    chassis alone. `service_northbound` and `service_southbound` are one name for all ready members, for clients inside that cannot take a list.
     """
 
     northbound: str = ""
@@ -33,6 +33,8 @@ class Endpoints:
     northbound_inside: str = ""
     southbound_inside: str = ""
     southbound_unrestricted_inside: str = ""
+    service_northbound: str = ""
+    service_southbound: str = ""
 
     def as_dict(self) -> dict[str, str]:
         return dataclasses.asdict(self)
@@ -43,6 +45,8 @@ class Endpoints:
             "northbound": self.northbound,
             "southbound": self.southbound,
             UNRESTRICTED_STATUS: self.southbound_unrestricted,
+            SERVICE_STATUS["northbound"]: self.service_northbound,
+            SERVICE_STATUS["southbound"]: self.service_southbound,
         }
 
 
@@ -110,4 +114,5 @@ def find_endpoints(
         **{f"{d}_inside": ",".join(place.inside(d)) for d in DATABASES},
         southbound_unrestricted=",".join(unrestricted),
         southbound_unrestricted_inside=",".join(unrestricted_inside),
+        **{f"service_{d}": service_endpoint(spec, d, place.cluster_domain) for d in DATABASES},
     )

@@ -25,7 +25,13 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import Reas
 if t.TYPE_CHECKING:
     from conftest import Say
 
-ENDPOINTS = {"northbound": "tcp:nb:6641", "southbound": "tcp:sb:6642", "southboundUnrestricted": "tcp:sb:16642"}
+ENDPOINTS = {
+    "northbound": "tcp:nb:6641",
+    "southbound": "tcp:sb:6642",
+    "southboundUnrestricted": "tcp:sb:16642",
+    "serviceNorthbound": "tcp:ovn-nb:6641",
+    "serviceSouthbound": "tcp:ovn-sb:6642",
+}
 NORTHD: t.Sequence[str] = ("ovn-northd-a",)
 NOTHING: t.Sequence[PendingItem] = ()
 THEN, NOW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"

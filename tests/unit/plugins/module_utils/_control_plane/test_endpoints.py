@@ -71,7 +71,22 @@ def test_without_exposure_nothing_is_asked() -> None:
         "northbound": found.northbound,
         "southbound": found.southbound,
         "southboundUnrestricted": found.southbound.replace(":6642", ":16642"),
+        "serviceNorthbound": "ssl:ovn-nb.x.svc.cluster.local:6641",
+        "serviceSouthbound": "ssl:ovn-sb.x.svc.cluster.local:6642",
     }
+
+
+def test_services_in_front_of_all_members_are_named_as_they_are_declared() -> None:
+    spec = {
+        "tls": {"enabled": False},
+        "neutronIntegration": {
+            "nbConnection": {"service": {"name": "north", "port": 16641}},
+            "sbConnection": {"service": {"name": "south"}},
+        },
+    }
+    found, _warnings = find(FakeCluster(), spec)
+    assert found.service_northbound == "tcp:north.x.svc.cluster.local:16641"
+    assert found.service_southbound == "tcp:south.x.svc.cluster.local:6642"
 
 
 @pytest.mark.parametrize(
