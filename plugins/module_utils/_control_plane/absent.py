@@ -12,7 +12,7 @@ import datetime
 import time
 import typing as t
 
-from .._api.names import Object, labels, lease_name, record_name, witness_name
+from .._api.names import MANAGER, Object, labels, lease_name, record_name, witness_name
 from .._databases import DATABASES
 from .._deadline import Deadline
 from .._errors import TimedOut
@@ -40,7 +40,7 @@ _ORDER = (
 
 def objects_to_delete(observed: ObservedCluster, *, delete_data: bool) -> list[Object]:
     """Return what has to be deleted, in order. Records and claims belong together: neither is of use without the other."""
-    there = _not_terminating(observed)
+    there = [(key, one) for key, one in _not_terminating(observed) if not _is_given_account(one)]
     found = [
         manifest for kind in _ORDER for key, manifest in there if key[:2] == kind and not _is_record(observed, key)
     ]
@@ -48,6 +48,12 @@ def objects_to_delete(observed: ObservedCluster, *, delete_data: bool) -> list[O
         found += [manifest for key, manifest in there if key[1] in _DATA]
         found += [manifest for key, manifest in there if _is_record(observed, key)]
     return found
+
+
+def _is_given_account(one: Object) -> bool:
+    """Return whether it is a ServiceAccount that no run has made. Somebody may have given it the label of the control plane that uses it."""
+    managed_by = (one["metadata"].get("labels") or {}).get("app.kubernetes.io/managed-by")
+    return one["kind"] == "ServiceAccount" and managed_by != MANAGER
 
 
 def _not_terminating(observed: ObservedCluster) -> list[tuple[Key, Object]]:
