@@ -8,9 +8,11 @@ import _control_plane
 from _control_plane import (
     PLACES,
     SPEC,
+    WHOLE,
     ControlPlane,
     touched,
 )
+from _pods_on_api import Kubelet
 
 plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
 
@@ -159,6 +161,27 @@ def test_info_of_node_ports(plane: ControlPlane) -> None:
     endpoints = plane.info()["endpoints"]
     assert endpoints["southbound"] == ""
     assert endpoints["southbound_inside"]
+
+
+def test_declared_names_are_published_in_place_of_addresses(plane: ControlPlane, kubelet: Kubelet) -> None:
+    """In the status, in ovn-config and in what the module returns; a second run has nothing to do."""
+    names = {
+        "northbound": ["nb-0.example.com", "nb-1.example.com", "nb-2.example.com"],
+        "southbound": ["sb.example.com"],
+    }
+    service = {"type": "NodePort", "allowPlaintext": True}
+    exposed = {d: {**WHOLE[d], "service": {**service, "hostnames": names[d]}} for d in names}
+    options: dict[str, t.Any] = {"spec": {**WHOLE, **exposed}, "wait": False, "wait_timeout": 120}
+    ran = plane(**options)
+    for database, key in (("northbound", "OvnNorth"), ("southbound", "OvnSouth")):
+        services = [plane.get("Service", f"ovn-{database}-{index}") for index in range(len(names[database]))]
+        ports = [one["spec"]["ports"][0]["nodePort"] for one in services]
+        expected = ",".join(f"tcp:{name}:{port}" for name, port in zip(names[database], ports))
+        assert ran["endpoints"][database] == expected
+        assert ran["cluster"]["status"]["endpoints"][database] == expected
+        assert plane.get("ConfigMap", "ovn-config")["data"][key] == expected
+        assert plane.info()["endpoints"][database] == expected
+    assert not plane(**options)["changed"]
 
 
 def test_each_member_is_advertised_through_the_node_that_carries_it(plane: ControlPlane) -> None:

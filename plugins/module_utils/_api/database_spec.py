@@ -16,10 +16,20 @@ from .._databases import DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, TITLE
 from .._kubernetes.quantity import PATTERN
 from . import pod_fields
 from .declaration import Metadata, declare, part
-from .fields import NETWORK, listing, mapping, number, rule, text
+from .fields import HOST_NAME, NETWORK, listing, mapping, number, rule, text
 from .names import MOST_MEMBERS
 from .pod_fields import Resources, StringMap
-from .rules import CIDRS_NEED_LOCAL, DIFFERENT_PORTS, NO_SHRINK, ODD, ONE_PORT_EACH, PORTS_NEED_TYPE
+from .rules import (
+    CIDRS_NEED_LOCAL,
+    DIFFERENT_NAMES,
+    DIFFERENT_PORTS,
+    NAMES_NEED_TYPE,
+    NO_SHRINK,
+    ODD,
+    ONE_NAME_EACH,
+    ONE_PORT_EACH,
+    PORTS_NEED_TYPE,
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,7 @@ class Storage:
 
 @dataclass(frozen=True)
 class Service:
-    """How members are reached from outside. `node_ports` has none or one port for each member."""
+    """How members are reached from outside. `node_ports` and `hostnames` have none or one for each member."""
 
     type: t.Literal["ClusterIP", "NodePort", "LoadBalancer"] = field(
         metadata=declare(
@@ -64,6 +74,17 @@ class Service:
             listing(
                 "Node port of each member; chosen by Kubernetes if not given.",
                 {"type": "integer", "minimum": 1, "maximum": 65535},
+                MOST_MEMBERS,
+                **{"x-kubernetes-list-type": "atomic"},
+            )
+        )
+    )
+    hostnames: tuple[str, ...] = field(
+        metadata=declare(
+            listing(
+                "DNS name of each member, in their order, which is advertised in place of its address: in the status, in ovn-config, to chassis and Neutron. "
+                "Whoever connects has to resolve it, and the records are up to you. With node ports several members may have one name.",
+                {"type": "string", "pattern": HOST_NAME, "maxLength": 253},
                 MOST_MEMBERS,
                 **{"x-kubernetes-list-type": "atomic"},
             )
@@ -101,6 +122,11 @@ class Service:
     @property
     def exposed(self) -> bool:
         return self.type != "ClusterIP"
+
+    @property
+    def needs_nodes(self) -> bool:
+        """Return whether clients outside reach members at the addresses of nodes."""
+        return self.type == "NodePort" and not self.hostnames
 
 
 @dataclass(frozen=True)
@@ -160,6 +186,16 @@ class DatabaseSpec:
                 ".nodePorts",
             ),
             rule(
+                "self.type != 'ClusterIP' || !has(self.hostnames) || size(self.hostnames) == 0",
+                NAMES_NEED_TYPE,
+                ".hostnames",
+            ),
+            rule(
+                "self.type != 'LoadBalancer' || !has(self.hostnames) || self.hostnames.all(n, self.hostnames.exists_one(m, n == m))",
+                DIFFERENT_NAMES,
+                ".hostnames",
+            ),
+            rule(
                 "!has(self.nodePorts) || self.nodePorts.all(p, self.nodePorts.exists_one(q, p == q))",
                 DIFFERENT_PORTS,
                 ".nodePorts",
@@ -189,6 +225,11 @@ def database_part(database: Database) -> Metadata:
             "!has(self.service.nodePorts) || size(self.service.nodePorts) == 0 || size(self.service.nodePorts) == self.replicas",
             ONE_PORT_EACH,
             ".service.nodePorts",
+        ),
+        rule(
+            "!has(self.service.hostnames) || size(self.service.hostnames) == 0 || size(self.service.hostnames) == self.replicas",
+            ONE_NAME_EACH,
+            ".service.hostnames",
         ),
         given=True,
     )

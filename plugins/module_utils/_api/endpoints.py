@@ -16,6 +16,7 @@ from .names import Object, member_host, member_name
 from .outside_addresses import host_of_pod, split_endpoint
 
 if t.TYPE_CHECKING:
+    from .database_spec import Service
     from .spec import ClusterSpec
 
 
@@ -60,8 +61,8 @@ def outside_endpoints(
     """Return the endpoints of each member for clients outside the Kubernetes cluster, from Services and Nodes; none for a database that is not exposed.
 
     Each member is reached through the node that carries its pod, so that a dead node costs one address where it costs one member. Between two
-    pods it keeps the address that it had `before` (each database to its endpoints). A member whose Service has no such port or no address yet is left
-    out, so a list that is shorter than the number of members is not complete.
+    pods it keeps the address that it had `before` (each database to its endpoints). A declared name counts in place of an address. A member whose
+    Service has no such port or no address yet is left out, so a list that is shorter than the number of members is not complete.
     """
     by_name = {service["metadata"]["name"]: service for service in services}
     result: dict[Database, list[str]] = {}
@@ -74,7 +75,10 @@ def outside_endpoints(
         ports.reserve(member_name(spec.name, database, index) for index in range(settings.replicas))
         for index in range(settings.replicas):
             service = by_name.get(member_name(spec.name, database, index), {})
-            if settings.service.type == "LoadBalancer":
+            place: tuple[str, int] | None
+            if index < len(settings.service.hostnames):
+                place = _named(service, port_name, settings.service, index)
+            elif settings.service.type == "LoadBalancer":
                 place = _of_load_balancer(service, port_name)
             elif settings.service.type == "NodePort":
                 place = ports.place(service, port_name, member_name(spec.name, database, index), index)
@@ -94,6 +98,12 @@ def _by_usefulness(nodes: t.Iterable[Object]) -> list[Object]:
         return not _is_ready(node), str(node["metadata"].get("creationTimestamp") or ""), node["metadata"]["name"]
 
     return sorted(nodes, key=key)
+
+
+def _named(service: Object, port_name: str, settings: Service, index: int) -> tuple[str, int] | None:
+    """Return the declared name of a member with the port of its Service, also before a load balancer has an address: who declares it knows what it leads to."""
+    port = (_port_named(service, port_name) or {}).get("port" if settings.type == "LoadBalancer" else "nodePort")
+    return (settings.hostnames[index], port) if port else None
 
 
 def _of_load_balancer(service: Object, port_name: str) -> tuple[str, int] | None:

@@ -21,6 +21,11 @@ ODD = "a Raft cluster has 1, 3 or 5 members: 2 or 4 tolerate no more failures th
 NO_SHRINK = "a volume can grow, but never shrink"
 SAME_TLS = "the address of a member contains tcp or ssl, so it cannot be changed for an existing cluster"
 ONE_PORT_EACH = "nodePorts names one port for each member, so there are as many as replicas"
+ONE_NAME_EACH = "hostnames has one name for each member, in their order, so there are as many as replicas"
+NAMES_NEED_TYPE = (
+    "hostnames need a service of type NodePort or LoadBalancer: inside of the cluster members have names of their own"
+)
+DIFFERENT_NAMES = "behind load balancers all members have the same port, so each needs a name of its own"
 PORTS_NEED_TYPE = "nodePorts need a service of type NodePort or LoadBalancer"
 INTERFACE_OR_CIDR = "interface and cidr exclude each other: both say which address of a node is used"
 TWO_SERVICES = "the Services of the Northbound and the Southbound database need different names"
@@ -45,6 +50,7 @@ def check_rules(name: str, spec: _Spec) -> None:
     """Refuse a specification that has all defaults and types, but contradicts itself."""
     for database in DATABASES:
         _check_database(spec[database], f"spec.{database}")
+        _check_hostnames(spec[database], f"spec.{database}")
         _check_exposure(spec[database]["service"], f"spec.{database}.service", tls=spec["tls"]["enabled"])
     exposures = [*(spec[database]["service"] for database in DATABASES), spec["neutronIntegration"]["sbConnection"]]
     ports = [p for exposure in exposures for p in exposure.get("nodePorts", ())]
@@ -76,6 +82,26 @@ def _check_database(value: _Spec, path: str) -> None:
         raise InvalidInput(
             f"{path}.service.nodePorts has {len(ports)} ports, {path}.replicas is {value['replicas']}: {ONE_PORT_EACH}."
             " Name one port for each member."
+        )
+
+
+def _check_hostnames(value: _Spec, path: str) -> None:
+    service = value["service"]
+    names = service.get("hostnames") or []
+    if not names:
+        return
+    if service["type"] == "ClusterIP":
+        raise InvalidInput(
+            f"{path}.service.hostnames is set: {NAMES_NEED_TYPE}. Set {path}.service.type, or remove the names."
+        )
+    if len(names) != value["replicas"]:
+        raise InvalidInput(
+            f"{path}.service.hostnames has {len(names)} names, {path}.replicas is {value['replicas']}: {ONE_NAME_EACH}. Name each member."
+        )
+    if service["type"] == "LoadBalancer" and len(set(names)) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise InvalidInput(
+            f"{path}.service.hostnames has {format_value(repeated)} {names.count(repeated)} times: {DIFFERENT_NAMES}. Choose another one."
         )
 
 

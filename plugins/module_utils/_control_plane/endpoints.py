@@ -82,11 +82,11 @@ def find_endpoints(
 ) -> Endpoints:
     """Return the endpoints. `services` and `pods` (by name) are read if they are not given, `before` are the endpoints in the OVNCluster's status."""
     spec = place.spec
-    types = {spec.database(d).service.type for d in DATABASES}
+    exposed = [spec.database(d).service for d in DATABASES if spec.database(d).service.exposed]
     nodes: list[Object] = []
-    if types != {"ClusterIP"} and services is None:
+    if exposed and services is None:
         services = cluster.list("v1", "Service", place.namespace, labels=f"app.kubernetes.io/instance={place.name}")
-    if "NodePort" in types:
+    if any(service.needs_nodes for service in exposed):
         if pods is None:
             ours = f"app.kubernetes.io/instance={place.name},app.kubernetes.io/component in (northbound,southbound)"
             pods = {pod["metadata"]["name"]: pod for pod in cluster.list("v1", "Pod", place.namespace, labels=ours)}

@@ -127,14 +127,16 @@ def _too_few(
 
 
 def judge_node_addresses(spec: ClusterSpec, observed: ObservedKubernetes) -> list[Finding]:
-    """With node ports, clients connect to the address of the node that carries the member."""
-    if observed.nodes is None or not any(spec.database(d).service.type == "NodePort" for d in DATABASES):
+    """With node ports and no names, clients connect to the address of the node that carries the member."""
+    if observed.nodes is None or not any(spec.database(d).service.needs_nodes for d in DATABASES):
         return []
     candidates = [
         node
         for node in observed.nodes
         if any(
-            not why_unsuitable(node, spec.database(d).node_selector, spec.database(d).tolerations) for d in DATABASES
+            not why_unsuitable(node, spec.database(d).node_selector, spec.database(d).tolerations)
+            for d in DATABASES
+            if spec.database(d).service.needs_nodes
         )
     ]
     return [

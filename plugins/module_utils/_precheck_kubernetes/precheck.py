@@ -183,7 +183,7 @@ def needs(kind: Kind, spec: ClusterSpec | None, observed: ObservedKubernetes, *,
     found: list[Need] = ["always"]
     if spec is None or spec.tls.enabled:
         found += ["secret", "own secret"] if own_secret else ["secret"]
-    if spec is not None and "NodePort" in (spec.northbound.service.type, spec.southbound.service.type):
+    if spec is not None and (spec.northbound.service.needs_nodes or spec.southbound.service.needs_nodes):
         found.append("node ports")
     if observed.namespace is None and observed.is_readable("namespace"):
         found.append("namespace")

@@ -135,7 +135,7 @@ def _central_twins(secret: Secret, certificate: Certificate, hostvars: Hostvars,
 
 
 def _service_names(variables: Variables, namespace: str) -> list[str]:
-    """Return the names in the certificate of a control plane: all members (a wildcard for each headless Service) and Neutron's Services."""
+    """Return the names in the certificate of a control plane: all members (a wildcard for each headless Service), Neutron's Services, declared names."""
     specification, cluster = _specification(variables, "central"), _cluster_name(variables)
     domain = first_value(variables, "ovn_pki_cluster_domain", "ovn_cluster_domain", default="cluster.local")
     services = [
@@ -145,7 +145,11 @@ def _service_names(variables: Variables, namespace: str) -> list[str]:
             for database, connection in _CONNECTIONS.items()
         ),
     ]
-    return [f"{service}.{namespace}.svc{suffix}" for service in services for suffix in ("", f".{domain}")]
+    declared = [name for d in DATABASES for name in as_list(_field(specification, d, "service", "hostnames") or [])]
+    return [
+        *(f"{service}.{namespace}.svc{suffix}" for service in services for suffix in ("", f".{domain}")),
+        *dict.fromkeys(declared),
+    ]
 
 
 def options_of(variables: Variables, hostvars: Hostvars, groups: Groups, host: str) -> CertificateOptions:

@@ -103,6 +103,31 @@ OUTSIDE = [
         [],
         ["ssl:192.0.2.50:6641", "ssl:nb.example.com:6641", "ssl:[2001:db8::5]:6641"],
     ),
+    (
+        "names in place of addresses of nodes",
+        {
+            "northbound": {
+                "service": {"type": "NodePort", "hostnames": ["nb-0.example.com", "nb-1", "nb-0.example.com"]}
+            }
+        },
+        THREE,
+        NODES,
+        ["ssl:nb-0.example.com:30001", "ssl:nb-1:30002", "ssl:nb-0.example.com:30003"],
+    ),
+    (
+        "for names no node has to be known, but the port",
+        {"northbound": {"service": {"type": "NodePort", "hostnames": ["a", "b", "c"]}}},
+        [THREE[0], member("northbound", 1), THREE[2]],
+        [],
+        ["ssl:a:30001", "ssl:c:30003"],
+    ),
+    (
+        "names in place of addresses of load balancers, also before there are any",
+        {"northbound": {"service": {"type": "LoadBalancer", "hostnames": ["a", "b", "c"]}}},
+        [balanced(0, {"ip": "192.0.2.50"}), balanced(1)],
+        [],
+        ["ssl:a:6641", "ssl:b:6641"],
+    ),
     ("a load balancer that has no address yet", exposed("LoadBalancer"), [balanced(0)], NODES, []),
 ]
 

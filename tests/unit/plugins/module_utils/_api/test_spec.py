@@ -74,6 +74,36 @@ REFUSED = [
         r'type is "Node"\. Use one of "ClusterIP", "Nod',
     ),
     (
+        "names without exposing",
+        northbound(service={"hostnames": ["a", "b", "c"]}),
+        r"hostnames is set: .*inside of the cluster.*Set spec\.northbound\.service\.type, or remove",
+    ),
+    (
+        "too few names",
+        northbound(service={"type": "NodePort", "hostnames": ["a", "b"]}),
+        r"hostnames has 2 names, spec\.northbound\.replicas is 3.*Name each",
+    ),
+    (
+        "one name behind load balancers",
+        northbound(service={"type": "LoadBalancer", "hostnames": ["a", "b", "a"]}),
+        r'hostnames has "a" 2 times: .*each needs a name of its own\. Choose',
+    ),
+    *(
+        (f"a name that is none: {name}", northbound(service={"type": "NodePort", "hostnames": ["a", name, "b"]}), match)
+        for name, match in (
+            ("192.0.2.1", r"hostnames\[1\].*does not have the form"),
+            ("2001:db8::1", r"hostnames\[1\].*does not have the form"),
+            ("NB.example.com", r"hostnames\[1\].*does not have the form"),
+            ("a_b.example.com", r"hostnames\[1\].*does not have the form"),
+            ("nb.example.com.", r"hostnames\[1\].*does not have the form"),
+            ("nb.example.com:6641", r"hostnames\[1\].*does not have the form"),
+            ("*.example.com", r"hostnames\[1\].*does not have the form"),
+            ("", r"hostnames\[1\].*does not have the form"),
+            (f"{'a' * 64}.example.com", r"hostnames\[1\].*does not have the form"),
+            (".".join(["a" * 60] * 5), r"hostnames\[1\].*Use at most 253"),
+        )
+    ),
+    (
         "ports without exposing",
         northbound(service={"nodePorts": [30001]}),
         r"nodePorts is set.*Set spec\.northbound\.serv",

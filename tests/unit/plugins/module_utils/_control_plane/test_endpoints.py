@@ -132,6 +132,20 @@ def test_services_that_are_known_are_not_read_again() -> None:
     assert [call.kind for call in cluster.calls] == ["Pod", "Node"]
 
 
+def test_names_need_neither_nodes_nor_pods() -> None:
+    names = ["sb-0.example.com", "sb-1.example.com", "sb-2.example.com"]
+    services = [node_port(index, 30000 + index, 31000 + index) for index in range(3)]
+    service = {"type": "NodePort", "externalTrafficPolicy": "Local", "hostnames": names}
+    neutron = {"sbConnection": {"allowedCidrs": ["192.0.2.0/24"]}}
+    cluster = FakeCluster(*services)
+    found, warnings = find(cluster, {"southbound": {"service": service}, "neutronIntegration": neutron})
+    assert found.southbound == ",".join(f"ssl:{name}:{30000 + index}" for index, name in enumerate(names))
+    assert found.southbound_unrestricted == ",".join(f"ssl:{name}:{31000 + index}" for index, name in enumerate(names))
+    assert found.southbound_inside.startswith("ssl:ovn-southbound-0.ovn-southbound.x.svc")
+    assert [call.kind for call in cluster.calls] == ["Service"]
+    assert warnings == []
+
+
 def test_a_member_without_an_address_is_told() -> None:
     found, warnings = find(FakeCluster(node(1), node_port(0, 30000)), EXPOSED)
     assert found.southbound == "ssl:192.0.2.1:30000"

@@ -23,11 +23,15 @@ KINDS = {
 }
 
 
+GIVEN = ("team",)  # labeled as a part of the control plane by whoever has made it
+
+
 def live(*names: str, leaving: t.Collection[str] = (), replicas: int = 3) -> ObservedCluster:
     index = {}
     for name in names:
         kind, _blank, plain = name.partition(" ")
-        metadata = {"name": plain, "namespace": "x"}
+        owner = {} if plain in GIVEN else {"app.kubernetes.io/managed-by": "c5c3.ovn"}
+        metadata: dict[str, t.Any] = {"name": plain, "namespace": "x", "labels": owner}
         if name in leaving:
             metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
         index[(KINDS[kind], kind, "x", plain)] = {"kind": kind, "metadata": metadata, "spec": {"replicas": replicas}}
@@ -43,6 +47,7 @@ ALL = (
     "OVNCluster ovn",
     "CustomResourceDefinition ovnclusters.ovn.c5c3.io",
     "ServiceAccount ovn-northbound",
+    "ServiceAccount team",
     "Service ovn-nb",
 )
 

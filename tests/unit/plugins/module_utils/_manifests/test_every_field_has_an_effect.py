@@ -9,6 +9,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.endpoints import outside_endpoints
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.hypervisor_spec import CHASSIS_SPEC
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import CLUSTER_SPEC, parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.settings import desired_settings
@@ -32,6 +33,7 @@ LABEL = {"rack": "1"}
 BASE: dict[str, t.Any] = {
     "northbound.service.annotations": {"northbound": {"service": {"type": "LoadBalancer"}}},
     "northbound.service.nodePorts": {"northbound": {"service": {"type": "NodePort"}}},
+    **{f"{database}.service.hostnames": {database: {"service": {"type": "LoadBalancer"}}} for database in DATABASES},
     "southbound.service.annotations": {"southbound": {"service": {"type": "LoadBalancer"}}},
     **{
         f"{database}.service.externalTrafficPolicy": {database: {"service": {"type": "NodePort"}}}
@@ -80,6 +82,7 @@ _DATABASE = {
     "service.type": "NodePort",
     "service.annotations": {"a": "b"},
     "service.nodePorts": [30001, 30002, 30003],
+    "service.hostnames": ["a.example.com", "b.example.com", "c.example.com"],
     "service.externalTrafficPolicy": "Local",
     "service.allowedCidrs": ["192.0.2.0/24"],
     "service.allowPlaintext": True,
@@ -167,7 +170,7 @@ def with_value(raw: dict[str, t.Any], path: str, value: t.Any) -> dict[str, t.An
 
 
 def effects(raw: dict[str, t.Any]) -> str:
-    """Everything that comes of a specification: objects of both clusters, settings of each node and of each database, or that it is refused."""
+    """Everything that comes of a specification: objects of both clusters, settings of each node and of each database, endpoints, or that it is refused."""
     try:
         spec = parse_spec(raw, name="ovn", namespace="net")
     except InvalidInput as e:
@@ -197,7 +200,8 @@ def effects(raw: dict[str, t.Any]) -> str:
     )
     wanted = t.cast("t.Any", types.SimpleNamespace(spec=spec))
     databases = [repr(desired_settings(wanted, database)) for database in DATABASES]
-    return json.dumps([central, hypervisors, databases])
+    outside = outside_endpoints(spec, [one for one in central if one["kind"] == "Service"], [])
+    return json.dumps([central, hypervisors, databases, outside])
 
 
 ALL = sorted(fields(CLUSTER_SPEC))

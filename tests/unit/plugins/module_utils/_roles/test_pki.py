@@ -120,7 +120,11 @@ class TestDesired:
         assert pki.desired_state(given, hostvars(), GROUPS, "h1")["pair"]["subject_alt_names"] == []
 
     def test_names_of_a_control_plane(self) -> None:
-        spec = {"neutronIntegration": {"sbConnection": {"service": {"name": "south"}}, "nbConnection": {}}}
+        spec = {
+            "neutronIntegration": {"sbConnection": {"service": {"name": "south"}}, "nbConnection": {}},
+            "northbound": {"service": {"hostnames": ["db-0.example.com", "db-1.example.com"]}},
+            "southbound": {"service": {"hostnames": ["db-0.example.com"]}},
+        }
         given = {**CLUSTER, "ovn_pki_cluster_name": "o", "ovn_pki_namespace": "n", "ovn_central_spec": spec}
         desired = pki.desired_state(given, hostvars(), GROUPS, "plane")
         assert desired["pair"]["subject_alt_names"] == [
@@ -133,6 +137,8 @@ class TestDesired:
             "ovn-nb.n.svc.cluster.local",
             "south.n.svc",
             "south.n.svc.cluster.local",
+            "db-0.example.com",
+            "db-1.example.com",
         ]
         assert desired["secret"]["place"] == "Secret n/o-tls of plane"
         assert desired["secret"]["client_ca_key"] == "client-ca.crt"
