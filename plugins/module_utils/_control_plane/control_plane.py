@@ -221,10 +221,9 @@ class ControlPlane:
     # --- the rest --------------------------------------------------------------------------------------------------------
 
     def _publish(self, objects: ClusterObjects) -> None:
-        """Update northd and the observer, publish the endpoints, and delete what is not declared any more."""
+        """Publish the endpoints, update northd and the observer, and delete what is not declared any more."""
         desired, observed, progress = self.desired, objects.observed, self.progress
         manifests = objects.manifests()
-        objects.apply([m for m in manifests if is_later(m)])
         services = (
             None if progress.has_changed("Service") else [m for key, m in observed.index.items() if key[1] == "Service"]
         )
@@ -239,7 +238,8 @@ class ControlPlane:
         )
         config = next(m for m in manifests if is_config(m))
         config["data"].update(OvnNorth=self.endpoints.northbound, OvnSouth=self.endpoints.southbound)
-        objects.apply([config])
+        # Before northd, whose pods have it in their environment.
+        objects.apply([config, *(m for m in manifests if is_later(m))])
         unwanted = prune(self.cluster, manifests, observed.index, check_mode=True)
         if self.check_mode:
             progress.done += unwanted

@@ -20,6 +20,23 @@ if t.TYPE_CHECKING:
     from .._api.spec import ClusterSpec
 
 
+# Keys of `ovn-config`, and variables of the daemons that have them in their environment. None of them begins as those do that our launchers,
+# agents and OVN itself read (OVN_, OVS_), so no value there changes what a daemon does.
+CONFIG_KEYS = ("OvnNorth", "OvnSouth", "OvnSouthUnrestricted", "k8s_apiserver", "net_cidr", "svc_cidr")
+
+
+def config_environment() -> list[Object]:
+    """Return a variable for each key of `ovn-config`, and for nothing else that may be in it; it is not set where the key is absent.
+
+    Values are those of the moment when the container starts: the pod itself does not change with them. For northd and ovn-controller alone. Members of
+    databases know each other by their record, and nothing that is published may tell them of another one; Open vSwitch knows nothing of OVN.
+    """
+    return [
+        {"name": key, "valueFrom": {"configMapKeyRef": {"name": CONFIG_NAME, "key": key, "optional": True}}}
+        for key in CONFIG_KEYS
+    ]
+
+
 def scripts(context: ManifestContext, launcher: str, archive: bytes) -> Object:
     """Return what pods run; `launcher` is that of members."""
     return context.manifest(
@@ -59,16 +76,16 @@ def config_data(
     southbound_unrestricted: t.Iterable[str] = (),
     api_server: str,
 ) -> dict[str, str]:
-    """Return the content of `ovn-config`. Each key becomes an environment variable of the daemons that read it; what is not given is left out.
+    """Return the content of `ovn-config`. What is not given is left out.
 
     Chassis connect to `southbound`, clients like Neutron to `southbound_unrestricted`.
     """
-    values = {
-        "OvnNorth": ",".join(northbound),
-        "OvnSouth": ",".join(southbound),
-        "OvnSouthUnrestricted": ",".join(southbound_unrestricted),
-        "k8s_apiserver": api_server,
-        "net_cidr": spec.network.net_cidr,
-        "svc_cidr": spec.network.svc_cidr,
-    }
-    return {key: value for key, value in values.items() if value}
+    values = (
+        ",".join(northbound),
+        ",".join(southbound),
+        ",".join(southbound_unrestricted),
+        api_server,
+        spec.network.net_cidr,
+        spec.network.svc_cidr,
+    )
+    return {key: value for key, value in zip(CONFIG_KEYS, values) if value}

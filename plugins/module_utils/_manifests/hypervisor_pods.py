@@ -16,6 +16,7 @@ import typing as t
 from .._api.names import Component, Object
 from .._api.service_accounts import account_of, hypervisor_accounts
 from . import node_certificates
+from .config import config_environment
 from .pods import TLS, TLS_FILES, TLS_VOLUME, api_access, scheduling, tls_volume, tolerations
 
 if t.TYPE_CHECKING:
@@ -148,6 +149,7 @@ def controller_pod(
         [*mounts, *tls.of_controller],
         spec.controller.resources.as_dict(),
     )
+    controller["env"] += config_environment()
     of_agent = [*mounts, *tls.of_agent, _mount("settings", "/settings", read_only=True)]
     if writes_status or (tls_secret and spec.has_node_certificates):
         access, token = api_access()

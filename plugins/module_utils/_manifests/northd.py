@@ -13,6 +13,7 @@ from .._api.pod_fields import Resources
 from .._api.service_accounts import account_of, central_accounts
 from .._northd.command_line import NorthdSettings, control_socket, northd_command
 from . import pods
+from .config import config_environment
 from .context import ManifestContext
 
 _CONTROL = control_socket(pods.RUN)
@@ -84,6 +85,7 @@ def _northd(context: ManifestContext, mounts: list[Object]) -> Object:
         context.spec.ovn_image,
         northd_command(settings),
         spec.resources,
+        env=config_environment(),
         volumeMounts=mounts,
         startupProbe=pods.probe(alive, period=2, failures=150, timeout=10),
         livenessProbe=pods.probe(alive, period=30, failures=10, timeout=10),

@@ -7,6 +7,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import labels
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.config import CONFIG_KEYS
 
 Central = t.Callable[..., t.Any]
 
@@ -499,6 +500,27 @@ def test_roles_are_bound_to_their_accounts(central: Central) -> None:
         assert binding["subjects"] == [{"kind": "ServiceAccount", "name": name, "namespace": "net"}]
         assert manifests.named("Role", binding["roleRef"]["name"])
         assert manifests.named("ServiceAccount", name)
+
+
+def test_only_northd_has_the_published_configuration_in_its_environment(central: Central) -> None:
+    """Named keys alone, so that nothing else in the ConfigMap becomes a variable, and none that a program of ours or OVN reads."""
+    manifests = central({"network": {"netCidr": "10.128.0.0/14/23", "svcCidr": "172.30.0.0/16"}})
+    having = {}
+    for kind, name in WORKLOADS:
+        for one in containers_of(manifests.pod(kind, name)):
+            assert "envFrom" not in one
+            variables = [entry["name"] for entry in one.get("env", [])]
+            assert len(variables) == len(set(variables))
+            sources = {
+                e["name"]: e["valueFrom"] for e in one.get("env", []) if "configMapKeyRef" in e.get("valueFrom", {})
+            }
+            if sources:
+                having[one["name"]] = sources
+    assert list(having) == ["northd"]
+    assert set(having["northd"]) == set(manifests.named("ConfigMap", "ovn-config")["data"]) == set(CONFIG_KEYS)
+    for key, source in having["northd"].items():
+        assert source == {"configMapKeyRef": {"name": "ovn-config", "key": key, "optional": True}}
+        assert not key.startswith(("OVN_", "OVS_"))
 
 
 def test_config_for_other_components(central: Central) -> None:

@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.chassis import SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.config import CONFIG_KEYS
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
 
 Object = dict[str, t.Any]
@@ -334,3 +335,15 @@ def test_accounts_that_are_given() -> None:
     (policy,) = [one for one in objects if one["kind"] == "ValidatingAdmissionPolicy"]
     (condition,) = policy["spec"]["matchConditions"]
     assert condition["expression"] == "request.userInfo.username == 'system:serviceaccount:net:team'"
+
+
+def test_only_ovn_controller_has_the_published_configuration_in_its_environment() -> None:
+    found = {
+        one["name"]: [e["name"] for e in one["env"] if "configMapKeyRef" in e.get("valueFrom", {})]
+        for name in ("ovs", "ovn-controller")
+        for one in containers(name).values()
+    }
+    assert {name for name, variables in found.items() if variables} == {"ovn-controller"}
+    assert set(found["ovn-controller"]) == set(CONFIG_KEYS)
+    variables = [entry["name"] for entry in containers("ovn-controller")["ovn-controller"]["env"]]
+    assert len(variables) == len(set(variables))
