@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import pathlib
 import ssl
 import time
 import typing as t
@@ -11,6 +12,7 @@ import urllib.parse
 import urllib.request
 
 import pytest
+import yaml
 from _apiserver import ADMIN_TOKEN
 from _manifests import manifests_of
 from conftest import until
@@ -175,6 +177,35 @@ def test_the_api_server_refuses(cluster: Cluster, namespace: str, spec: dict[str
         cluster.apply(ovn_cluster(namespace, spec))
     with pytest.raises(OvnError):  # and so do we, without asking it
         parse_spec(spec, name="prod", namespace=namespace)
+
+
+EXAMPLES = sorted((pathlib.Path(__file__).resolve().parents[2] / "examples" / "ovncluster").glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_examples_are_taken_as_they_are(
+    cluster: Cluster, namespace: str, api_server: ApiServer, path: pathlib.Path
+) -> None:
+    """As kubectl sends them: an unknown field would be refused, and one that was pruned is missing in the answer. Defaults come beside them."""
+    manifest = yaml.safe_load(path.read_text(encoding="utf-8"))
+    place = f"/apis/{API_VERSION}/ovnchassis"
+    if manifest["kind"] == "OVNCluster":
+        manifest["metadata"]["namespace"] = namespace
+        place = f"/apis/{API_VERSION}/namespaces/{namespace}/ovnclusters"
+    else:
+        manifest["metadata"]["name"] = f"{manifest['metadata']['name']}-{namespace}"
+    answer = json.loads(api_server.request("POST", f"{place}?fieldValidation=Strict", manifest))
+    try:
+        assert kept(manifest.get("spec", {}), answer["spec"]) == []
+    finally:
+        api_server.request("DELETE", f"{place}/{manifest['metadata']['name']}")
+
+
+def kept(sent: t.Any, there: t.Any, path: str = "spec") -> list[str]:
+    """Return the places where something that was sent is missing or another value."""
+    if isinstance(sent, dict) and isinstance(there, dict):
+        return [place for key, value in sent.items() for place in kept(value, there.get(key), f"{path}.{key}")]
+    return [] if sent == there else [path]
 
 
 LATER = [
