@@ -113,6 +113,21 @@ REFUSED = [
         r"northbound\.service\.hostnames: .*each needs a name of its own",
     ),
     (
+        "one name where only the node of a member answers",
+        northbound(service={"type": "NodePort", "externalTrafficPolicy": "Local", "hostnames": ["a", "b", "a"]}),
+        r"northbound\.service\.hostnames: .*only the node of a member answers",
+    ),
+    (
+        "the account that all pods have",
+        {"observer": {"serviceAccountName": "default"}},
+        r"spec\.observer\.serviceAccountName: .*every pod of the namespace",
+    ),
+    (
+        "an account that cannot exist",
+        {"observer": {"serviceAccountName": "a..b"}},
+        r"spec\.observer\.serviceAccountName: ",
+    ),
+    (
         "a name that is an address",
         northbound(service={"type": "NodePort", "hostnames": ["a", "192.0.2.1", "b"]}),
         r"northbound\.service\.hostnames\[1\]",

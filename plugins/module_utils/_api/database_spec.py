@@ -23,6 +23,7 @@ from .rules import (
     CIDRS_NEED_LOCAL,
     DIFFERENT_NAMES,
     DIFFERENT_PORTS,
+    LOCAL_NEEDS_DIFFERENT_NAMES,
     NAMES_NEED_TYPE,
     NO_SHRINK,
     ODD,
@@ -83,7 +84,8 @@ class Service:
         metadata=declare(
             listing(
                 "DNS name of each member, in their order, which is advertised in place of its address: in the status, in ovn-config, to chassis and Neutron. "
-                "Whoever connects has to resolve it, and the records are up to you. With node ports several members may have one name.",
+                "Whoever connects has to resolve it, and the records are up to you. Full names: search domains are ignored. With node ports and "
+                "externalTrafficPolicy Cluster several members may have one name; with Local the record has to follow a member that moved to another node.",
                 {"type": "string", "pattern": HOST_NAME, "maxLength": 253},
                 MOST_MEMBERS,
                 **{"x-kubernetes-list-type": "atomic"},
@@ -193,6 +195,12 @@ class DatabaseSpec:
             rule(
                 "self.type != 'LoadBalancer' || !has(self.hostnames) || self.hostnames.all(n, self.hostnames.exists_one(m, n == m))",
                 DIFFERENT_NAMES,
+                ".hostnames",
+            ),
+            rule(
+                "self.type != 'NodePort' || self.externalTrafficPolicy != 'Local' || !has(self.hostnames) || "
+                "self.hostnames.all(n, self.hostnames.exists_one(m, n == m))",
+                LOCAL_NEEDS_DIFFERENT_NAMES,
                 ".hostnames",
             ),
             rule(

@@ -20,7 +20,7 @@ NETWORK = r"^[0-9A-Fa-f:.]+/[0-9]{1,3}$"
 POD_NETWORKS = r"^[0-9A-Fa-f:.]+/[0-9]{1,3}(/[0-9]{1,3})?(,[0-9A-Fa-f:.]+/[0-9]{1,3}(/[0-9]{1,3})?)*$"
 NETWORKS = r"^[0-9A-Fa-f:.]+/[0-9]{1,3}(,[0-9A-Fa-f:.]+/[0-9]{1,3})*$"
 HOST_NAME = r"^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\.)*[a-z]([-a-z0-9]{0,61}[a-z0-9])?$"  # the last label is none of an IPv4 address
-ACCOUNT = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
+ACCOUNT = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 PRIORITY_CLASS = r"^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$"
 HYPERVISOR = "node-role.kubernetes.io/hypervisor"
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from .._errors import InvalidInput
 from .._kubernetes.quantity import PATTERN, canonical_quantity
 from .declaration import Metadata, declare, part
-from .fields import ACCOUNT, PRIORITY_CLASS, Schema, listing, mapping, record, text
+from .fields import ACCOUNT, PRIORITY_CLASS, Schema, listing, mapping, record, rule, text
+from .rules import NOT_THE_DEFAULT_ACCOUNT
 
 StringMap = t.Mapping[str, str]
 
@@ -130,8 +131,12 @@ def priority_class(of: str, default: str) -> Metadata:
 
 def service_account(of: str, own: str, rights: str) -> Metadata:
     """Return the field for the account of pods. `own` is what it is called if it is not given, `rights` what its pods do at the API server."""
-    description = f"ServiceAccount of {of}; if not given, a run makes {own}. A given one has to exist, and no run changes or deletes it. {rights}"
-    return declare(text(description, pattern=ACCOUNT, maxLength=253))
+    description = (
+        f"ServiceAccount of {of}; if not given, a run makes {own}. A given one has to exist, cannot be default, and no run changes or deletes it. "
+        f"It cannot be changed while the workload exists. {rights}"
+    )
+    not_default = rule("self != 'default'", NOT_THE_DEFAULT_ACCOUNT)
+    return declare(text(description, pattern=ACCOUNT, maxLength=253, **{"x-kubernetes-validations": [not_default]}))
 
 
 def image_pull_secrets() -> Metadata:

@@ -26,6 +26,10 @@ NAMES_NEED_TYPE = (
     "hostnames need a service of type NodePort or LoadBalancer: inside of the cluster members have names of their own"
 )
 DIFFERENT_NAMES = "behind load balancers all members have the same port, so each needs a name of its own"
+LOCAL_NEEDS_DIFFERENT_NAMES = "with externalTrafficPolicy Local only the node of a member answers for it, so each needs its own name, which leads to that node"
+NOT_THE_DEFAULT_ACCOUNT = (
+    "every pod of the namespace that names no account has the account default, and would have the rights of ours"
+)
 PORTS_NEED_TYPE = "nodePorts need a service of type NodePort or LoadBalancer"
 INTERFACE_OR_CIDR = "interface and cidr exclude each other: both say which address of a node is used"
 TWO_SERVICES = "the Services of the Northbound and the Southbound database need different names"
@@ -52,6 +56,8 @@ def check_rules(name: str, spec: _Spec) -> None:
         _check_database(spec[database], f"spec.{database}")
         _check_hostnames(spec[database], f"spec.{database}")
         _check_exposure(spec[database]["service"], f"spec.{database}.service", tls=spec["tls"]["enabled"])
+    for part in ("northbound", "southbound", "northd", "observer", "controller", "ovs"):
+        _check_account(spec[part], f"spec.{part}")
     exposures = [*(spec[database]["service"] for database in DATABASES), spec["neutronIntegration"]["sbConnection"]]
     ports = [p for exposure in exposures for p in exposure.get("nodePorts", ())]
     for port in ports:
@@ -98,10 +104,20 @@ def _check_hostnames(value: _Spec, path: str) -> None:
         raise InvalidInput(
             f"{path}.service.hostnames has {len(names)} names, {path}.replicas is {value['replicas']}: {ONE_NAME_EACH}. Name each member."
         )
-    if service["type"] == "LoadBalancer" and len(set(names)) < len(names):
-        repeated = next(name for name in names if names.count(name) > 1)
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is None:
+        return
+    twice = f"{path}.service.hostnames has {format_value(repeated)} {names.count(repeated)} times"
+    if service["type"] == "LoadBalancer":
+        raise InvalidInput(f"{twice}: {DIFFERENT_NAMES}. Choose another one.")
+    if service["externalTrafficPolicy"] == "Local":
+        raise InvalidInput(f"{twice}: {LOCAL_NEEDS_DIFFERENT_NAMES}. Choose another one.")
+
+
+def _check_account(value: _Spec, path: str) -> None:
+    if value.get("serviceAccountName") == "default":
         raise InvalidInput(
-            f"{path}.service.hostnames has {format_value(repeated)} {names.count(repeated)} times: {DIFFERENT_NAMES}. Choose another one."
+            f"{path}.serviceAccountName is default: {NOT_THE_DEFAULT_ACCOUNT}. Name another account, or remove the field: then a run makes one."
         )
 
 

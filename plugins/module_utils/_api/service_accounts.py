@@ -10,16 +10,24 @@ from __future__ import annotations
 
 import typing as t
 
-from .names import Component, database_name, northd_name, observer_name
+from .names import Component, Object, database_name, northd_name, observer_name
 
 if t.TYPE_CHECKING:
     from .spec import ClusterSpec
 
 CONTROLLER_ACCOUNT, OVS_ACCOUNT = "ovn-controller", "ovs"
+_KINDS: dict[Component, str] = {
+    "northbound": "StatefulSet",
+    "southbound": "StatefulSet",
+    "northd": "Deployment",
+    "observer": "Deployment",
+    "controller": "DaemonSet",
+    "ovs": "DaemonSet",
+}
 
 
 class Account(t.NamedTuple):
-    """`name` is the account of the pods, `own` the one that they have unless the specification names another."""
+    """`name` is the account of the pods, `own` the one that they have unless the specification names another. The workload has the name of `own`, too."""
 
     component: Component
     name: str
@@ -48,6 +56,11 @@ def hypervisor_accounts(spec: ClusterSpec) -> list[Account]:
     ]
 
 
+def accounts_in_use(spec: ClusterSpec) -> list[Account]:
+    """Return the accounts of the pods of a hypervisor cluster: none for Open vSwitch where nodes have their own."""
+    return [one for one in hypervisor_accounts(spec) if one.component != "ovs" or spec.ovs.mode == "managed"]
+
+
 def account_of(accounts: t.Iterable[Account], component: Component) -> str:
     """Return the account of the pods of one component."""
     return next(one.name for one in accounts if one.component == component)
@@ -63,6 +76,38 @@ def given_accounts(accounts: t.Sequence[Account]) -> dict[str, str]:
     """Return field to name of the accounts that somebody else has to make."""
     ours = {one.own for one in accounts}
     return {one.field: one.name for one in accounts if one.name not in ours}
+
+
+def account_of_pods(workload: Object) -> str | None:
+    """Return the account in the pod template of a workload; None if it names none, as before there were accounts."""
+    name = workload["spec"]["template"]["spec"].get("serviceAccountName")
+    return None if name is None else str(name)
+
+
+def account_change(
+    accounts: t.Iterable[Account], index: t.Mapping[tuple[str, str, str, str], Object], namespace: str
+) -> str:
+    """Return why workloads that exist cannot get their declared accounts; empty if they have them. `index`: objects by API version, kind, namespace and name.
+
+    Rights belong to accounts and are written at once, but pods follow one by one, or never if something stands against their rollout.
+    """
+    found, back = [], []
+    for one in accounts:
+        kind = _KINDS[one.component]
+        workload = index.get(("apps/v1", kind, namespace, one.own))
+        existing = account_of_pods(workload) if workload else None
+        if existing in (None, one.name):
+            continue
+        found.append(
+            f"{kind} {namespace}/{one.own} has the ServiceAccount {existing}, and {one.field} asks for {one.name}"
+        )
+        back.append(f"remove {one.field}" if existing == one.own else f"set {one.field} to {existing}")
+    if not found:
+        return ""
+    return (
+        f"{'; '.join(found)}: rights and pods would change at different moments, so accounts are only chosen at the installation. "
+        f"To go on as before, {' and '.join(back)}. To change accounts, remove the installation with state absent, which keeps the data, and install it again."
+    )
 
 
 def _account(component: Component, given: str | None, own: str) -> Account:

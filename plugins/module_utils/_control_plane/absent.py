@@ -40,9 +40,12 @@ _ORDER = (
 
 def objects_to_delete(observed: ObservedCluster, *, delete_data: bool) -> list[Object]:
     """Return what has to be deleted, in order. Records and claims belong together: neither is of use without the other."""
-    there = [(key, one) for key, one in _not_terminating(observed) if not _is_given_account(one)]
+    there = _not_terminating(observed)
     found = [
-        manifest for kind in _ORDER for key, manifest in there if key[:2] == kind and not _is_record(observed, key)
+        manifest
+        for kind in _ORDER
+        for key, manifest in there
+        if key[:2] == kind and not _is_record(observed, key) and _is_ours(manifest)
     ]
     if delete_data:
         found += [manifest for key, manifest in there if key[1] in _DATA]
@@ -50,10 +53,10 @@ def objects_to_delete(observed: ObservedCluster, *, delete_data: bool) -> list[O
     return found
 
 
-def _is_given_account(one: Object) -> bool:
-    """Return whether it is a ServiceAccount that no run has made. Somebody may have given it the label of the control plane that uses it."""
+def _is_ours(one: Object) -> bool:
+    """Return whether a run has made it: somebody may have labeled objects with the control plane that they are for. An OVNCluster is known by its name."""
     managed_by = (one["metadata"].get("labels") or {}).get("app.kubernetes.io/managed-by")
-    return one["kind"] == "ServiceAccount" and managed_by != MANAGER
+    return one["kind"] == "OVNCluster" or managed_by == MANAGER
 
 
 def _not_terminating(observed: ObservedCluster) -> list[tuple[Key, Object]]:

@@ -12,11 +12,11 @@ import dataclasses
 import typing as t
 
 from .._api.names import Object
-from .._api.service_accounts import central_accounts, given_accounts
+from .._api.service_accounts import account_change, central_accounts, given_accounts
 from .._databases import DATABASES, Database
 from .._kubernetes.apply import key_of
 from .._kubernetes.client import Cluster
-from .._kubernetes.service_accounts import refuse_missing_accounts
+from .._kubernetes.service_accounts import missing_account_problem, refuse_accounts
 from .._kubernetes.version import check_version
 from .._raft.gates import gate_reason
 from .._raft.observation import Observation
@@ -67,7 +67,9 @@ def check_cluster(
     refuse_neighbors(observed)
     if any(key_of(definition) not in observed.index for definition in desired_definitions(observed)):
         check_version(cluster)
-    refuse_missing_accounts(cluster, desired.namespace, given_accounts(central_accounts(desired.spec)))
+    accounts = central_accounts(desired.spec)
+    refuse_accounts(account_change(accounts, observed.index, desired.namespace))
+    refuse_accounts(missing_account_problem(cluster, desired.namespace, given_accounts(accounts)))
     stores = {d: RecordStore(cluster, desired.record_skeleton(d), observed.record(d)) for d in DATABASES}
     witness_stores = {d: WitnessStore(cluster, desired.witness_skeleton(d), observed.witness(d)) for d in DATABASES}
     records = {d: stores[d].read() for d in DATABASES}

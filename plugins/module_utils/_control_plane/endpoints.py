@@ -12,7 +12,7 @@ import dataclasses
 import typing as t
 
 from .._api.endpoints import ClientListener, inside_endpoints, outside_endpoints, service_endpoint
-from .._api.names import SERVICE_STATUS, UNRESTRICTED_STATUS, Object
+from .._api.names import SERVICE_STATUS, UNRESTRICTED_STATUS, Object, member_name
 from .._api.spec import ClusterSpec
 from .._databases import DATABASES, Database
 from .._errors import Refused
@@ -108,6 +108,13 @@ def find_endpoints(
                 f"{found} of {expected} {d} members have an address of type {spec.database(d).service.type} for clients outside so far. "
                 "Run again when the others have one."
             )
+    if waiting := unbalanced_members(spec, services or []):
+        several = len(waiting) > 1
+        warn(
+            f"{'Services' if several else 'Service'} {', '.join(waiting)} in namespace {place.namespace}: no load balancer has given "
+            f"{'them' if several else 'it'} an address so far, so the declared {'names (hostnames) lead' if several else 'name (hostnames) leads'} nowhere. "
+            f"See kubectl -n {place.namespace} describe service {waiting[0]}."
+        )
     return Endpoints(
         # Names of this cluster do not resolve outside: no endpoint for a moment is better than one that cuts off every chassis.
         **{d: ",".join(outside[d] if spec.database(d).service.exposed else place.inside(d)) for d in DATABASES},
@@ -116,3 +123,19 @@ def find_endpoints(
         southbound_unrestricted_inside=",".join(unrestricted_inside),
         **{f"service_{d}": service_endpoint(spec, d, place.cluster_domain) for d in DATABASES},
     )
+
+
+def unbalanced_members(spec: ClusterSpec, services: t.Iterable[Object]) -> list[str]:
+    """Return the Services of members with declared names whose load balancer has no address yet: their endpoints are known all the same."""
+    by_name = {service["metadata"]["name"]: service for service in services}
+    names = [
+        member_name(spec.name, d, index)
+        for d in DATABASES
+        if spec.database(d).service.type == "LoadBalancer"
+        for index, _name in enumerate(spec.database(d).service.hostnames)
+    ]
+    return [
+        name
+        for name in names
+        if name in by_name and not ((by_name[name].get("status") or {}).get("loadBalancer") or {}).get("ingress")
+    ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
+from .._api.service_accounts import CONTROLLER_ACCOUNT, OVS_ACCOUNT
 from .._deadline import Deadline
 from .._errors import Refused, TimedOut, Unreachable
 from .._kubernetes.apply import Key, delete
@@ -115,17 +116,41 @@ class AbsentHypervisors:
         ]
 
     def _delete(self, objects: t.Iterable[Object]) -> None:
-        """Rights of agents may be an administrator's: without their account they let nobody do anything."""
+        """Rights of agents may be an administrator's. Without their account they let nobody do anything, but one of somebody else's stays and keeps them."""
+        keeps_rights = False
         for one in objects:
+            if keeps_rights and one["apiVersion"] == ADMISSION:
+                continue  # it limits what the account may write
             try:
                 deleted = delete(self.cluster, one, check_mode=self.check_mode)
             except Refused as e:
                 if one["kind"] not in RIGHTS or e.details.get("http_status") != 403:
                     raise
-                self.progress.warn(f"It stays, and lets nobody do anything without the account of the agents: {e}")
+                account = given_agents(self.observed.index.values())
+                self.progress.warn(left_rights(one, account, e))
+                keeps_rights |= account is not None and one["kind"] == "ClusterRoleBinding"
                 continue
             if deleted is not None:
                 self.progress.done.append(deleted)
+
+
+def given_agents(objects: t.Iterable[Object]) -> str | None:
+    """Return the account in our ClusterRoleBindings, as NAMESPACE/NAME, if it is one that no run makes or deletes; None otherwise."""
+    subjects = [s for one in objects if one["kind"] == "ClusterRoleBinding" for s in one.get("subjects") or ()]
+    given = [one for one in subjects if one["name"] not in (CONTROLLER_ACCOUNT, OVS_ACCOUNT)]
+    return f"{given[0]['namespace']}/{given[0]['name']}" if given else None
+
+
+def left_rights(one: Object, account: str | None, error: Refused) -> str:
+    """Return what it means that this object stays. `account`: of the agents, if it stays as well."""
+    if account is None:
+        return f"It stays, and lets nobody do anything without the account of the agents: {error}"
+    if one["kind"] != "ClusterRoleBinding":
+        return f"It stays, and lets nobody do anything by itself: {error}"
+    return (
+        f"It stays, and the ServiceAccount {account} keeps these rights: {error} "
+        f"An administrator ends that with kubectl delete clusterrolebinding {one['metadata']['name']}"
+    )
 
 
 def _order(item: tuple[Key, Object]) -> tuple[bool, Key]:

@@ -45,7 +45,7 @@ class AgentRights:
             self._refusal = self._ask(there)
         if not self._refusal:
             return "managed"
-        rights: StatusRights = "kept" if all(there) else "none"
+        rights: StatusRights = "kept" if all(there) and self._is_bound(there[-1]) else "none"
         result = (
             "What lets agents write the status of OVNChassis stays as an earlier run has made it"
             if rights == "kept"
@@ -53,6 +53,10 @@ class AgentRights:
         )
         self.progress.warn(f"{result}: {self._refusal} An administrator can run once instead.")
         return rights
+
+    def _is_bound(self, binding: Object | None) -> bool:
+        """Return whether this binding names the account of the agents. An earlier installation may have had another one."""
+        return (binding or {}).get("subjects") == self._manifests[-1]["subjects"]
 
     def unguarded_binding(self, observed: ObservedHypervisors) -> Object | None:
         """Return the ClusterRoleBinding if it is to be deleted, since without the policy it lets each agent write the status of all; None otherwise.

@@ -16,7 +16,7 @@ import tempfile
 import typing as t
 
 from .._api.names import Object
-from .._api.service_accounts import account_of, hypervisor_accounts
+from .._api.service_accounts import account_of, account_of_pods, hypervisor_accounts
 from .._kubernetes.client import Cluster
 from .._ovsdb.tls_files import TlsFiles
 from .._pki.certificates import new_private_key, new_request
@@ -31,9 +31,10 @@ if t.TYPE_CHECKING:
 _API, _KIND = "certificates.k8s.io/v1", "CertificateSigningRequest"
 
 
-def agents_user(spec: ClusterSpec, namespace: str) -> str:
-    """Return the user name of the agents of a hypervisor cluster."""
-    return f"system:serviceaccount:{namespace}:{account_of(hypervisor_accounts(spec), 'controller')}"
+def agents_user(spec: ClusterSpec, namespace: str, workload: Object | None = None) -> str:
+    """Return the user name of the agents of a hypervisor cluster: as in the DaemonSet `workload`, else as declared."""
+    account = (account_of_pods(workload) if workload else None) or account_of(hypervisor_accounts(spec), "controller")
+    return f"system:serviceaccount:{namespace}:{account}"
 
 
 def list_requests(cluster: Cluster) -> list[Object]:

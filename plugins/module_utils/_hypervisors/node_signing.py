@@ -14,6 +14,7 @@ import threading
 import typing as t
 
 from .._agent.log import as_ovn_error
+from .._api.names import Object
 from .._deadline import Deadline
 from .._errors import CertificateProblem, Conflict, OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.client import Cluster
@@ -127,14 +128,14 @@ class NodeSigning:
         )
         nodes = {node.name: AskingNode(node.uid, names[node.name]) for node in hypervisors if node.name in names}
         before = len(self.progress.steps)
-        self._deal_with(nodes, current=False)
+        self._deal_with(nodes, current=False, workload=workload)
         return len(self.progress.steps) - before
 
-    def _deal_with(self, nodes: t.Mapping[str, AskingNode], *, current: bool) -> None:
+    def _deal_with(self, nodes: t.Mapping[str, AskingNode], *, current: bool, workload: Object | None = None) -> None:
         requests = {one["metadata"]["name"]: one for one in list_requests(self.cluster)}
         decisions = judge_requests(
             requests.values(),
-            account=agents_user(self.desired.spec, self.desired.namespace),
+            account=agents_user(self.desired.spec, self.desired.namespace, workload),
             nodes=nodes,
             current=current,
         )

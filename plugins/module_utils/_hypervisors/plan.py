@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from .._api.chassis_settings import Settings
+from .._api.service_accounts import account_change, accounts_in_use
 from .._errors import InvalidInput
 from .._manifests.hypervisors import OVS
 from .chassis_names import ConfirmedNames, NameEvidence, common_name_problems, confirm_names
@@ -74,6 +75,8 @@ def plan_hypervisors(desired: DesiredHypervisors, observed: ObservedHypervisors,
     chassis = plan_chassis(nodes, desired.spec, default, declared)
     refuse(renames(chassis, recorded), changed)
     refuse(_switch_problems(desired, observed), changed)
+    change = account_change(accounts_in_use(desired.spec), observed.index, desired.namespace)
+    refuse([change] if change else [], changed)
     if desired.spec.has_node_certificates:
         refuse(common_name_problems(chassis), changed)
     refuse(nodes_of_others(observed.chassis, sorted(names), desired.name, desired.namespace), changed)

@@ -12,13 +12,13 @@ import contextlib
 import typing as t
 
 from .._api.names import Object
-from .._api.service_accounts import given_accounts, hypervisor_accounts
+from .._api.service_accounts import accounts_in_use, given_accounts
 from .._deadline import Deadline
 from .._errors import InvalidInput, OvnError, TimedOut, Unreachable
 from .._kubernetes.access_review import denied_accesses
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
-from .._kubernetes.service_accounts import refuse_missing_accounts
+from .._kubernetes.service_accounts import missing_account_problem
 from .._kubernetes.version import check_tokens, check_version
 from .._manifests.hypervisors import CONTROLLER, OVS
 from .._manifests.image_pull import images_to_pull
@@ -61,8 +61,6 @@ class Hypervisors:
     def run(self) -> None:
         if self._observed.definition is None:
             check_version(self.cluster)
-        given = given_accounts(hypervisor_accounts(self.desired.spec))
-        refuse_missing_accounts(self.cluster, self.desired.namespace, given)
         if self.desired.has_node_certificates:
             check_tokens(self.cluster)
             self.signing.check_authority()
@@ -98,6 +96,9 @@ class Hypervisors:
     def _plan(self, observed: ObservedHypervisors) -> HypervisorPlan:
         """Return the plan, or raise `InvalidInput` with all problems. Nothing is written."""
         plan = plan_hypervisors(self.desired, observed, changed=self.changed)
+        given = given_accounts(accounts_in_use(self.desired.spec))
+        missing = missing_account_problem(self.cluster, self.desired.namespace, given)
+        refuse([missing] if missing else [], self.changed)
         self.objects.settings(plan, plan.to_remove)  # an error in them has to be raised before anything is written
         plan = with_registry(plan, self._read_registry(observed.owner), changed=self.changed)
         if not self.desired.has_node_certificates:

@@ -21,15 +21,23 @@ def missing_accounts(cluster: Cluster, namespace: str, names: t.Iterable[str]) -
     return {name for name in set(names) if not _exists(cluster, namespace, name)}
 
 
-def refuse_missing_accounts(cluster: Cluster, namespace: str, given: t.Mapping[str, str]) -> None:
-    """Raise `Refused` if an account does not exist. `given`: field of the specification to the name in it."""
+def missing_account_problem(cluster: Cluster, namespace: str, given: t.Mapping[str, str]) -> str:
+    """Return which accounts do not exist, and what to do; empty if all do. `given`: field of the specification to the name in it."""
     missing = missing_accounts(cluster, namespace, given.values())
-    if missing:
-        fields = [f"{namespace}/{name} ({field})" for field, name in given.items() if name in missing]
-        raise Refused(
-            f"ServiceAccount {' and '.join(fields)} does not exist, so the API server would refuse the pods. "
-            "Create it, or remove the field: then a run makes one. Nothing was changed."
-        )
+    fields = [f"{namespace}/{name} ({field})" for field, name in given.items() if name in missing]
+    if not fields:
+        return ""
+    several = len(fields) > 1
+    return (
+        f"{'ServiceAccounts' if several else 'ServiceAccount'} {' and '.join(fields)} {'do' if several else 'does'} not exist, so the API server would refuse "
+        f"the pods. Create {'them' if several else 'it'}, or remove {'these fields' if several else 'the field'}: then a run makes accounts of its own."
+    )
+
+
+def refuse_accounts(problem: str) -> None:
+    """Raise `Refused` with this problem, unless it is empty."""
+    if problem:
+        raise Refused(f"{problem} Nothing was changed.")
 
 
 def _exists(cluster: Cluster, namespace: str, name: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
-from .._api.service_accounts import central_accounts, given_accounts, hypervisor_accounts
+from .._api.service_accounts import accounts_in_use, central_accounts, given_accounts
 from .._api.spec import ClusterSpec, parse_spec
 from .._errors import BadAnswer, CertificateProblem, InvalidInput, OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.access_review import denied_accesses, user_name
@@ -104,7 +104,7 @@ class Precheck:
 
     def _check_accounts(self, spec: ClusterSpec, observed: ObservedKubernetes) -> None:
         """Look for the ServiceAccounts that other owners make. What they may do at the API server, a run grants; what admits their pods is not known."""
-        given = given_accounts(central_accounts(spec) if self.kind == "cluster" else hypervisor_accounts(spec))
+        given = given_accounts(central_accounts(spec) if self.kind == "cluster" else accounts_in_use(spec))
         try:
             missing = missing_accounts(self.cluster, self.namespace, given.values())
         except Refused as e:

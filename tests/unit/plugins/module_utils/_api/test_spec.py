@@ -88,6 +88,11 @@ REFUSED = [
         northbound(service={"type": "LoadBalancer", "hostnames": ["a", "b", "a"]}),
         r'hostnames has "a" 2 times: .*each needs a name of its own\. Choose',
     ),
+    (
+        "one name where only the node of a member answers",
+        northbound(service={"type": "NodePort", "externalTrafficPolicy": "Local", "hostnames": ["a", "b", "a"]}),
+        r'hostnames has "a" 2 times: .*only the node of a member.*Choose',
+    ),
     *(
         (f"a name that is none: {name}", northbound(service={"type": "NodePort", "hostnames": ["a", name, "b"]}), match)
         for name, match in (

@@ -146,6 +146,21 @@ def test_names_need_neither_nodes_nor_pods() -> None:
     assert warnings == []
 
 
+def test_a_name_that_leads_to_no_load_balancer_so_far_is_told() -> None:
+    names = [f"sb-{index}.example.com" for index in range(3)]
+    services = [node_port(index, 30000 + index) for index in range(3)]
+    services[1]["status"] = {"loadBalancer": {"ingress": [{"ip": "192.0.2.9"}]}}
+    spec = {"southbound": {"service": {"type": "LoadBalancer", "hostnames": names}}}
+    found, warnings = find(FakeCluster(*services), spec)
+    assert found.southbound == ",".join(f"ssl:{name}:6642" for name in names)
+    (warning,) = warnings
+    assert warning.startswith("Services ovn-southbound-0, ovn-southbound-2 in namespace x: ")
+    assert warning.endswith("kubectl -n x describe service ovn-southbound-0.")
+    for service in services:
+        service["status"] = services[1]["status"]
+    assert find(FakeCluster(*services), spec)[1] == []
+
+
 def test_a_member_without_an_address_is_told() -> None:
     found, warnings = find(FakeCluster(node(1), node_port(0, 30000)), EXPOSED)
     assert found.southbound == "ssl:192.0.2.1:30000"

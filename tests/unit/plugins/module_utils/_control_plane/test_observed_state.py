@@ -18,6 +18,8 @@ KINDS = {
     "Service": "v1",
     "ConfigMap": "v1",
     "ServiceAccount": "v1",
+    "Role": "rbac.authorization.k8s.io/v1",
+    "RoleBinding": "rbac.authorization.k8s.io/v1",
     "PersistentVolumeClaim": "v1",
     "CustomResourceDefinition": "apiextensions.k8s.io/v1",
 }
@@ -48,6 +50,11 @@ ALL = (
     "CustomResourceDefinition ovnclusters.ovn.c5c3.io",
     "ServiceAccount ovn-northbound",
     "ServiceAccount team",
+    "ConfigMap team",
+    "Role team",
+    "RoleBinding team",
+    "RoleBinding ovn-northd",
+    "Deployment team",
     "Service ovn-nb",
 )
 
@@ -62,6 +69,7 @@ def test_users_of_the_databases_go_first_and_data_stays() -> None:
         "Deployment ovn-northd",
         "StatefulSet ovn-northbound",
         "Service ovn-nb",
+        "RoleBinding ovn-northd",
         "ServiceAccount ovn-northbound",
         "ConfigMap ovn-scripts",
     ]
@@ -69,6 +77,14 @@ def test_users_of_the_databases_go_first_and_data_stays() -> None:
         "ConfigMap ovn-northbound-record",
         "PersistentVolumeClaim data-ovn-northbound-0",
     ]
+
+
+def test_an_ovncluster_of_another_client_goes_and_data_without_our_label_too() -> None:
+    """Both are known by their names."""
+    state = live("OVNCluster ovn", "ConfigMap ovn-northbound-record", "PersistentVolumeClaim data-ovn-northbound-0")
+    for one in state.index.values():
+        one["metadata"]["labels"] = {}
+    assert len(objects_to_delete(state, delete_data=True)) == 3
 
 
 def test_data_goes_last_and_definitions_never() -> None:

@@ -121,6 +121,11 @@ def test_who_may_delete_the_binding_does_so(there: list[t.Any], cause: str) -> N
         pytest.param(
             observed(POLICY, POLICY_BINDING, {**ROLE, "rules": []}, BINDING), "kept", id="somebody changed it"
         ),
+        pytest.param(
+            observed(*RIGHTS[:3], {**BINDING, "subjects": [{**BINDING["subjects"][0], "name": "former"}]}),
+            "none",
+            id="of the account of an earlier installation",
+        ),
         pytest.param(observed(BINDING), "none", id="without its role the binding lets nobody write"),
         pytest.param(observed(rights="kept"), "kept", id="the user may not look at it"),
         pytest.param(observed(rights="none"), "none", id="before Kubernetes 1.30"),

@@ -198,3 +198,16 @@ def test_a_name_that_no_certificate_can_have_is_refused() -> None:
     assert plan(observed(long)).chassis
     with pytest.raises(InvalidInput, match=r"cannot be the name in a certificate.* Nothing was changed\.$"):
         plan(observed(long), tls={"nodeCertificates": "own"})
+
+
+def test_an_account_of_pods_that_exist_is_not_changed() -> None:
+    state = observed(node("n1"))
+    template = {"spec": {"serviceAccountName": "ovn-controller"}}
+    state.index["apps/v1", "DaemonSet", "net", "ovn-controller"] = {"spec": {"template": template}}
+    agents: dict[str, t.Any] = {**SPEC["controller"], "serviceAccountName": "agents"}
+    with pytest.raises(
+        InvalidInput, match=r"DaemonSet net/ovn-controller has .* asks for agents: .*Nothing was changed\.$"
+    ):
+        plan(state, controller=agents)
+    template["spec"]["serviceAccountName"] = "agents"
+    plan(state, controller=agents)

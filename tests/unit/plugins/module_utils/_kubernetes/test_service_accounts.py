@@ -5,8 +5,9 @@ from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.service_accounts import (
+    missing_account_problem,
     missing_accounts,
-    refuse_missing_accounts,
+    refuse_accounts,
 )
 
 THERE = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "team", "namespace": "net"}}
@@ -19,11 +20,21 @@ def test_missing_accounts() -> None:
 
 def test_without_a_given_account_nothing_is_asked() -> None:
     cluster = FakeCluster()
-    refuse_missing_accounts(cluster, "net", {})
+    assert missing_account_problem(cluster, "net", {}) == ""
     assert cluster.calls == []
 
 
 def test_each_missing_one_is_named_with_its_field() -> None:
     given = {"spec.northd.serviceAccountName": "team", "spec.ovs.serviceAccountName": "a", "spec.x": "b"}
-    with pytest.raises(Refused, match=r"net/a \(spec\.ovs\.serviceAccountName\) and net/b \(spec\.x\).*Create it"):
-        refuse_missing_accounts(FakeCluster(THERE), "net", given)
+    assert missing_account_problem(FakeCluster(THERE), "net", given).startswith(
+        "ServiceAccounts net/a (spec.ovs.serviceAccountName) and net/b (spec.x) do not exist, so the API server would refuse the pods. Create them, or"
+    )
+    one = missing_account_problem(FakeCluster(), "net", {"spec.northd.serviceAccountName": "team"})
+    assert one.startswith("ServiceAccount net/team (spec.northd.serviceAccountName) does not exist")
+    assert "Create it, or remove the field" in one
+
+
+def test_a_problem_is_refused() -> None:
+    refuse_accounts("")
+    with pytest.raises(Refused, match=r"^Why\. Nothing was changed\.$"):
+        refuse_accounts("Why.")
