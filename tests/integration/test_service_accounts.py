@@ -7,7 +7,7 @@ import typing as t
 import _control_plane
 import pytest
 from _apiserver import ApiServer
-from _control_plane import SPEC, ControlPlane, touched
+from _control_plane import SPEC, ControlPlane
 from _hypervisors import Hypervisors, hypervisor_cluster
 from conftest import RunModule
 
@@ -16,6 +16,7 @@ from ansible_collections.c5c3.ovn.plugins.modules import ovn_precheck_kubernetes
 plane = _control_plane.plane  # fixture
 CENTRAL = {part: {"serviceAccountName": "team"} for part in ("northbound", "southbound", "northd", "observer")}
 GIVEN: dict[str, t.Any] = {**SPEC, **CENTRAL}
+STATUS = "c5c3-ovn-chassis-status"
 OURS = {f"ServiceAccount ovn-{part}" for part in CENTRAL}
 
 
@@ -62,15 +63,29 @@ def test_a_given_account_has_the_pods_and_their_rights_and_stays(plane: ControlP
     assert plane.get("ServiceAccount", "team") == before
 
 
-def test_ours_take_over_and_the_other_way_round(plane: ControlPlane) -> None:
+@pytest.mark.parametrize("first", ["given", "ours"])
+def test_accounts_of_workloads_that_exist_are_not_changed(plane: ControlPlane, first: str) -> None:
+    """In either direction, and in check mode as well; after the removal they can be chosen again."""
     plane.make("ServiceAccount", "team")
-    before = plane.get("ServiceAccount", "team")
-    plane.late(spec=GIVEN)
-    ran = plane.late()
-    assert accounts(plane) == OURS
-    assert {name for name, done in touched(ran).items() if name.startswith("ServiceAccount")} == OURS
-    assert plane.get("RoleBinding", "ovn-northd")["subjects"][0]["name"] == "ovn-northd"
-    assert plane.get("ServiceAccount", "team") == before
+    team = plane.get("ServiceAccount", "team")
+    before, after = (GIVEN, SPEC) if first == "given" else (SPEC, GIVEN)
+    plane.late(spec=before)
+    there = plane.ours()
+    for check in (True, False):
+        refused = plane(check=check, may_fail=True, spec=after)
+        assert refused.failed
+        for text in ("StatefulSet", "Deployment", "different moments", "To go on as before", "Nothing was changed"):
+            assert text in refused["msg"]
+        existing, declared = ("team", "ovn-northbound") if first == "given" else ("ovn-northbound", "team")
+        assert (
+            f"ovn-northbound has the ServiceAccount {existing}, and spec.northbound.serviceAccountName asks for {declared}"
+            in refused["msg"]
+        )
+        assert plane.ours() == there
+    plane(state="absent")
+    plane.late(spec=after)
+    assert accounts(plane) == (OURS if first == "given" else set())
+    assert plane.get("ServiceAccount", "team") == team
 
 
 def test_accounts_of_hypervisors(chassis: Hypervisors) -> None:
@@ -97,5 +112,23 @@ def test_accounts_of_hypervisors(chassis: Hypervisors) -> None:
     )
     assert f"{chassis.namespace}:agents" in policies["spec"]["matchConditions"][0]["expression"]
     assert not chassis(spec=spec)["changed"]
+    rights = chassis.get(f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/{STATUS}-{chassis.namespace}")
+    for check in (True, False):
+        refused = chassis(may_fail=True, check=check)
+        assert "DaemonSet" in refused["msg"]
+        assert (
+            "has the ServiceAccount agents, and spec.controller.serviceAccountName asks for ovn-controller"
+            in refused["msg"]
+        )
+        assert "Nothing was changed." in refused["msg"]
+        assert rights == chassis.get(
+            f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/{STATUS}-{chassis.namespace}"
+        )
     chassis(state="absent", spec=spec)
     assert {name: chassis.get(f"{place}/{name}") for name in before} == before
+    chassis()
+    refused = chassis(may_fail=True, spec=spec)
+    assert (
+        "has the ServiceAccount ovn-controller, and spec.controller.serviceAccountName asks for agents"
+        in refused["msg"]
+    )

@@ -125,6 +125,16 @@ def test_the_example_with_all_common_fields_has_them() -> None:
     assert {path.split(".")[0] for path in COMMON} == set(spec)
 
 
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_exposed_database_names_who_may_reach_it(path: Path) -> None:
+    spec = load(path).get("spec") or {}
+    for database in ("northbound", "southbound"):
+        service = at(spec, f"{database}.service") or {}
+        if service.get("type", "ClusterIP") != "ClusterIP":
+            assert service["externalTrafficPolicy"] == "Local"
+            assert service["allowedCidrs"]
+
+
 def test_the_page_lists_every_example() -> None:
     page = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
     assert len(EXAMPLES) >= 5

@@ -56,7 +56,7 @@ class AgentRights:
 
     def _is_bound(self, binding: Object | None) -> bool:
         """Return whether this binding names the account of the agents. An earlier installation may have had another one."""
-        return (binding or {}).get("subjects") == self._manifests[-1]["subjects"]
+        return binding is not None and bool(binding.get("subjects") == self._manifests[-1]["subjects"])
 
     def unguarded_binding(self, observed: ObservedHypervisors) -> Object | None:
         """Return the ClusterRoleBinding if it is to be deleted, since without the policy it lets each agent write the status of all; None otherwise.
