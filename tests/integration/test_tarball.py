@@ -96,6 +96,7 @@ def test_it_has_what_users_read_and_nothing_of_the_workshop(tarball: pathlib.Pat
     wanted |= {str(path.relative_to(ROOT)) for path in ROOT.glob("roles/*/README.md")}
     wanted |= {str(path.relative_to(ROOT)) for path in ROOT.glob("playbooks/*.yml")}
     wanted |= {str(path.relative_to(ROOT)) for path in ROOT.glob("examples/*/inventory/*.yml")}
+    wanted |= {str(path.relative_to(ROOT)) for path in ROOT.glob("awx/**/*.yml")}
     assert wanted - names == set()
     unwanted = ("tests/", "docs/site/", "molecule/", ".ci/", "requirements/", "changelogs/fragments/")
     assert {name for name in names if name.startswith(unwanted)} - {"tests/config.yml"} == set()

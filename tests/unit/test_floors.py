@@ -25,7 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "_units",
     ),
     ("_deadline", "_distributions", "_flows", "_launchers", "_packages", "_processes", "_query"),
-    ("_firewall", "_kubernetes", "_ovsdb", "_pki"),
+    ("_awx", "_firewall", "_kubernetes", "_ovsdb", "_pki"),
     ("_raft", "_relay", "_chassis", "_northd", "_connectivity_test"),
     ("_database", "_heartbeat", "_founding", "_adoption"),
     ("_api", "_host"),

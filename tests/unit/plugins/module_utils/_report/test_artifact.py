@@ -6,6 +6,7 @@ import json
 import typing as t
 
 import pytest
+
 from ansible_collections.c5c3.ovn.plugins.module_utils._report.artifact import LIMIT, report_artifact
 
 

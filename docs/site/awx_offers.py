@@ -1,0 +1,97 @@
+"""Which playbooks AWX offers, with which questions, and which it does not, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+HOURLY, DAILY = "HOURLY", "DAILY"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What AWX offers of a playbook.
+
+    `asks`: options of roles that people set for one run, never what belongs into an inventory. `check`: whether check mode tells something; then there is a
+    template for it. `limit`: whether a part of the inventory makes sense; a report needs all of it. `tags`: whether the playbook has parts.
+    `approval`: what somebody has to know who approves the run; empty if it neither restarts nor removes anything. `verifies`: whether it ends with a proof.
+    `simultaneous`: whether two may run at once. `schedules`: how often, whether in check mode, and what for; only runs that change nothing.
+    """
+
+    title: str
+    asks: tuple[str, ...] = ()
+    check: bool = False
+    limit: bool = True
+    approval: str = ""
+    tags: bool = False
+    verifies: bool = False
+    simultaneous: bool = False
+    schedules: tuple[tuple[str, bool, str], ...] = ()
+
+
+RESTARTS = "Members may restart, one at a time. The output of the check before says which and why."
+OFFERED = {
+    "site": Offer(
+        "site",
+        asks=(
+            "ovn_central_new_cluster",
+            "ovn_central_accept_lost_disk",
+            "ovn_central_accept_rollback",
+            "ovn_central_allow_outage",
+            "ovn_central_break_lock",
+        ),
+        check=True,
+        approval=RESTARTS,
+        tags=True,
+        verifies=True,
+        schedules=((DAILY, True, "Tells whether anything differs from the inventory, and changes nothing"),),
+    ),
+    "precheck": Offer("precheck", asks=("ovn_precheck_timeout",), simultaneous=True),
+    "central": Offer(
+        "control plane",
+        asks=(
+            "ovn_central_new_cluster",
+            "ovn_central_accept_lost_disk",
+            "ovn_central_accept_rollback",
+            "ovn_central_allow_outage",
+            "ovn_central_break_lock",
+        ),
+        check=True,
+        approval=RESTARTS,
+        tags=True,
+    ),
+    "hypervisors": Offer(
+        "hypervisors",
+        asks=("ovn_hypervisor_state", "ovn_hypervisor_break_lock"),
+        check=True,
+        approval="Open vSwitch and ovn-controller may restart. With the state absent or gone, each hypervisor within the limit is removed.",
+        tags=True,
+    ),
+    "status": Offer("status", limit=False, simultaneous=True),
+    "verify": Offer(
+        "verify",
+        limit=False,
+        asks=("ovn_verify_wait_for", "ovn_verify_contents"),
+        verifies=True,
+        schedules=((HOURLY, False, "Fails if anything is wrong"),),
+    ),
+    "adopt": Offer(
+        "adopt",
+        asks=("ovn_central_accept_lost_disk", "ovn_central_break_lock"),
+        check=True,
+        approval="Each member that something else runs is stopped and taken over, one at a time. The check before prints the order.",
+    ),
+    "rotate": Offer(
+        "rotate certificates",
+        asks=("ovn_pki_rotate", "ovn_pki_renew"),
+        check=True,
+        approval="All certificates are replaced, and the CAs unless only a renewal is asked for. Clients of a former CA lose their access in the last phase.",
+    ),
+    "show": Offer("show", limit=False, simultaneous=True),
+    "ping": Offer(
+        "ping",
+        asks=("ovn_ping_hosts", "ovn_ping_state", "ovn_ping_count", "ovn_ping_ip_version", "ovn_ping_mtu"),
+    ),
+}
+NOT_OFFERED = {
+    "awx": "it makes these templates, with a token that may change all of them; run it where that token is kept"
+}

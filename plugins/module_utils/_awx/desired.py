@@ -1,0 +1,117 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The objects that AWX should have, from the data in the folder awx of the collection.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .._errors import InvalidInput
+from .kinds import KIND_OF, KINDS, MARK, NOTIFICATIONS, REFERENCES
+
+Json = dict[str, t.Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class DesiredNode:
+    """A node of a workflow: it starts `template`, or waits for `approval` (name, description, timeout in seconds)."""
+
+    identifier: str
+    template: str
+    approval: Json | None
+    success: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class DesiredObject:
+    """An object of AWX. `fields` have names where AWX has ids; `links` are the names of credentials and notifications by their list."""
+
+    kind: str
+    name: str
+    fields: Json
+    links: t.Mapping[str, tuple[str, ...]]
+    survey: Json | None
+    nodes: tuple[DesiredNode, ...]
+
+    @property
+    def title(self) -> str:
+        return f'{KIND_OF[self.kind].singular} "{self.name}"'
+
+
+def desired_objects(resources: t.Mapping[str, t.Any]) -> list[DesiredObject]:
+    """Return the objects in the order in which they are made. Those whose `only_with` is empty are left out, and so is what links to them. Pure."""
+    unknown = sorted(set(resources) - set(KIND_OF))
+    if unknown:
+        raise InvalidInput(
+            f"resources has {', '.join(unknown)}, which is no kind of object. Kinds: {', '.join(KIND_OF)}."
+        )
+    given = [(kind.name, entry) for kind in KINDS for entry in resources.get(kind.name) or ()]
+    kept = [(kind, entry) for kind, entry in given if "only_with" not in entry or entry["only_with"]]
+    notifications = {entry["name"] for kind, entry in kept if kind == "notification_templates"}
+    found = [_object(kind, entry, notifications) for kind, entry in kept]
+    _check(found)
+    return found
+
+
+def _object(kind: str, entry: t.Mapping[str, t.Any], notifications: t.Container[str]) -> DesiredObject:
+    links = {"credentials": tuple(entry["credentials"])} if entry.get("credentials") else {}
+    for event, names in (entry.get("notifications") or {}).items():
+        there = tuple(name for name in names if name in notifications)
+        if there:
+            links[NOTIFICATIONS[event]] = there
+    fields = {
+        key: value
+        for key, value in entry.items()
+        if key not in ("only_with", "credentials", "notifications", "survey", "nodes")
+    }
+    for key in REFERENCES:
+        if key in fields and not fields[key]:
+            fields[key] = None
+    return DesiredObject(
+        kind,
+        str(entry["name"]),
+        fields,
+        links,
+        entry.get("survey"),
+        tuple(_node(node) for node in entry.get("nodes") or ()),
+    )
+
+
+def _node(node: t.Mapping[str, t.Any]) -> DesiredNode:
+    approval = node.get("approval")
+    if approval:
+        approval = {**approval, "timeout": int(approval.get("timeout") or 0)}
+    return DesiredNode(
+        str(node["identifier"]), str(node.get("template") or ""), approval, tuple(node.get("success") or ())
+    )
+
+
+def _check(found: t.Sequence[DesiredObject]) -> None:
+    """Refuse what the data itself has wrong: names that are twice there or lead nowhere, objects that would not be known as ours again."""
+    names: dict[str, list[str]] = {}
+    for one in found:
+        names.setdefault(one.kind, []).append(one.name)
+    for one in found:
+        if names[one.kind].count(one.name) > 1:
+            raise InvalidInput(f"{one.title} is twice in resources.")
+        if not str(one.fields.get("description", "")).endswith(MARK):
+            raise InvalidInput(
+                f'The description of {one.title} does not end with "{MARK}", so a later run would take it for somebody else\'s.'
+            )
+        for key, kinds in REFERENCES.items():
+            value = one.fields.get(key)
+            ours = [name for kind in kinds for name in names.get(kind, ())]
+            if value and kinds[0] in KIND_OF and value not in ours:
+                raise InvalidInput(f'{one.title} names {key} "{value}", which is not in resources.')
+        identifiers = {node.identifier for node in one.nodes}
+        for node in one.nodes:
+            missing = [name for name in node.success if name not in identifiers]
+            if missing or (not node.approval and node.template not in names.get("job_templates", ())):
+                raise InvalidInput(
+                    f"Node {node.identifier} of {one.title} leads nowhere: {', '.join(missing) or node.template}."
+                )

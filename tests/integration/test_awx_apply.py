@@ -1,0 +1,350 @@
+"""c5c3.ovn.awx against AWX's API on loopback: what it makes, twice, in check mode, beside objects of others, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import ssl
+import sys
+import typing as t
+
+import _playbooks
+import pytest
+import yaml
+from _awx_server import BASE, PASSWORD, TOKEN, USER, Awx, serving
+from _pki import Pki
+from conftest import Ran, RunModule
+
+pytestmark = pytest.mark.timeout(120)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PLAYBOOKS = [f"playbooks/{path.name}" for path in ROOT.glob("playbooks/*.yml")]
+DEFAULTS = yaml.safe_load((ROOT / "roles" / "ovn_awx" / "defaults" / "main.yml").read_text(encoding="utf-8"))
+SITE = {
+    "ovn_awx_organization": "Networks",
+    "ovn_awx_image": "registry.example.com/ovn-ee:1",
+    "ovn_awx_inventory_url": "https://git.example.com/inventory.git",
+    "ovn_awx_inventory_credential": "git",
+    "ovn_awx_notification_url": "https://chat.example.com/hook",
+    "ovn_awx_credentials": ["ssh", "vault"],
+    "ovn_awx_approval_timeout": 3600,
+}
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads `!unsafe` as the text that it marks."""
+
+
+_Loader.add_constructor("!unsafe", lambda loader, node: loader.construct_scalar(t.cast(yaml.ScalarNode, node)))
+
+
+def filled(value: t.Any, variables: t.Mapping[str, t.Any]) -> t.Any:
+    """The value with the variables of the role in place of their names."""
+    if isinstance(value, dict):
+        return {key: filled(inner, variables) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [filled(inner, variables) for inner in value]
+    if isinstance(value, str) and (alone := re.fullmatch(r"{{ (ovn_awx_\w+) }}", value)):
+        return variables[alone[1]]
+    return (
+        re.sub(r"{{ (ovn_awx_\w+) }}", lambda found: str(variables[found[1]]), value)
+        if isinstance(value, str)
+        else value
+    )
+
+
+def resources(**variables: t.Any) -> dict[str, list[dict[str, t.Any]]]:
+    """What the role gives the module."""
+    loaded: dict[str, t.Any] = {}
+    for path in sorted((ROOT / "awx").glob("*.yml")):
+        loaded |= yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    data: dict[str, list[dict[str, t.Any]]] = filled(loaded, {**DEFAULTS, **SITE, **variables})
+    return data
+
+
+def organization(awx: Awx) -> int:
+    """An organization with the credentials of the site, and another one with some of the same names."""
+    number = awx.add("organizations", name="Networks")
+    other = awx.add("organizations", name="Others")
+    types = {kind: awx.add("credential_types", name=kind, kind="net") for kind in ("ssh", "vault", "scm")}
+    for kind in types:  # AWX's own types have kinds that nobody else can make
+        awx.objects["credential_types"][types[kind]]["kind"] = kind
+    for name, kind in (("ssh", "ssh"), ("vault", "vault"), ("git", "scm")):
+        awx.add("credentials", name=name, credential_type=types[kind], organization=number)
+    awx.add("credentials", name="ssh", credential_type=types["ssh"], organization=other)
+    return number
+
+
+@pytest.fixture
+def awx() -> t.Iterator[Awx]:
+    with serving(Awx(PLAYBOOKS, fetching=1)) as server:
+        organization(server)
+        yield server
+
+
+Apply = t.Callable[..., Ran]
+
+
+@pytest.fixture
+def apply(awx: Awx, run_module: RunModule) -> Apply:
+    """`apply(check=True, take_over=[…], ovn_awx_name="Lab")`: the module on the data of the collection."""
+
+    def call(check: bool = False, may_fail: bool = False, data: t.Any = None, **given: t.Any) -> Ran:
+        variables = {name: given.pop(name) for name in list(given) if name.startswith("ovn_awx_")}
+        options = {"host": awx.host, "token": TOKEN, "organization": "Networks", **given}
+        options["resources"] = resources(**variables) if data is None else data
+        awx.requests.clear()
+        return run_module("ovn_awx", options, check, may_fail=may_fail)
+
+    return call
+
+
+def objects(ran: Ran) -> list[str]:
+    return [f"{one['action']} {one['object']}" for one in ran.result["objects"]]
+
+
+def refusal(ran: Ran, awx: Awx) -> str:
+    assert ran.failed
+    assert awx.writes == []
+    return str(ran.result["msg"])
+
+
+class TestPlaybook:
+    def run(self, awx: Awx, folder: pathlib.Path, collections: str, *arguments: str) -> str:
+        variables = json.dumps({**SITE, "ansible_python_interpreter": sys.executable})
+        env = _playbooks.environment(
+            folder, collections, CONTROLLER_HOST=awx.host, CONTROLLER_OAUTH_TOKEN=TOKEN, ANSIBLE_LOCALHOST_WARNING="0"
+        )
+        done = _playbooks.run(["c5c3.ovn.awx", "-e", variables, *arguments], env, cwd=folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def test_check_mode_then_a_run_then_nothing_is_left(
+        self, awx: Awx, short_dir: pathlib.Path, collection_path: str
+    ) -> None:
+        predicted = self.run(awx, short_dir, collection_path, "--check", "--diff")
+        assert awx.writes == []
+        done = self.run(awx, short_dir, collection_path)
+        line = re.compile(r"^(?:created|updated|attached|detached) .*$", re.M)
+        assert line.findall(predicted) == line.findall(done) != []
+        assert TOKEN not in predicted + done
+        awx.requests.clear()
+        again = self.run(awx, short_dir, collection_path)
+        assert awx.writes == []
+        assert "changed=0" in again
+        assert len(awx.requests) < 70
+        # What AWX templates itself has come through Ansible as it is.
+        injectors = awx.named("credential_types", "OVN Kubernetes clusters")["injectors"]
+        assert injectors["env"] == {"K8S_AUTH_KUBECONFIG": "{{ tower.filename.kubeconfig }}"}
+
+
+class TestWhatIsMade:
+    @pytest.fixture
+    def made(self, awx: Awx, apply: Apply) -> Awx:
+        apply()
+        return awx
+
+    def test_a_job_template_has_all_that_a_job_needs(self, made: Awx) -> None:
+        template = made.named("job_templates", "OVN site (check)")
+        assert (template["job_type"], template["playbook"]) == ("check", "playbooks/site.yml")
+        for field, kind in (("project", "projects"), ("inventory", "inventories")):
+            assert made.objects[kind][template[field]]["name"] == "OVN"
+        assert (
+            made.objects["execution_environments"][template["execution_environment"]]["image"] == SITE["ovn_awx_image"]
+        )
+        linked = made.linked[template["id"], "credentials"]
+        assert [made.objects["credentials"][one]["name"] for one in linked] == ["ssh", "vault"]
+        assert len(made.linked[template["id"], "notification_templates_error"]) == 1
+
+    def test_a_survey_is_written(self, made: Awx) -> None:
+        ping = made.surveys[made.named("job_templates", "OVN ping")["id"]]
+        assert {"ovn_ping_hosts", "ovn_ping_state"} <= {asked["variable"] for asked in ping["spec"]}
+
+    def test_a_workflow_waits_for_an_approval_before_the_run(self, made: Awx) -> None:
+        workflow = made.named("workflow_job_templates", "OVN control plane with approval")
+        nodes = {
+            node["identifier"]: node
+            for node in made.objects["workflow_job_template_nodes"].values()
+            if node["workflow_job_template"] == workflow["id"]
+        }
+        order = ["check"]
+        while following := made.linked.get((nodes[order[-1]]["id"], "success_nodes")):
+            order += [name for name, node in nodes.items() if node["id"] in following]
+        assert order == ["check", "approve", "run", "verify"]
+        approval = made.objects["workflow_approval_templates"][nodes["approve"]["unified_job_template"]]
+        assert (approval["name"], approval["timeout"]) == ("Approve OVN control plane", 3600)
+        assert "restart" in approval["description"]
+        started = made.objects["job_templates"][nodes["run"]["unified_job_template"]]
+        assert started["name"] == "OVN control plane"
+        assert len(made.linked[workflow["id"], "notification_templates_approvals"]) == 1
+
+    def test_schedules_and_inventory_source(self, made: Awx) -> None:
+        schedule = made.named("schedules", "OVN verify hourly")
+        assert made.objects["job_templates"][schedule["unified_job_template"]]["name"] == "OVN verify"
+        source = made.named("inventory_sources", "OVN")
+        assert made.objects["projects"][source["source_project"]]["scm_url"] == SITE["ovn_awx_inventory_url"]
+
+    def test_another_installation_beside_it(self, made: Awx, apply: Apply) -> None:
+        before = json.dumps(made.objects["job_templates"])[:-1]
+        apply(ovn_awx_name="Lab")
+        assert json.dumps(made.objects["job_templates"]).startswith(before)
+        assert made.named("job_templates", "Lab site")
+        assert apply().result["changed"] is False
+
+    def test_what_was_changed_by_hand_is_put_right_and_nothing_else(self, made: Awx, apply: Apply) -> None:
+        made.named("job_templates", "OVN site")["job_type"] = "check"
+        made.named("projects", "OVN")["scm_branch"] = "old"
+        template = made.named("job_templates", "OVN verify")
+        made.surveys[template["id"]]["spec"].pop()
+        made.linked[template["id"], "credentials"].pop()
+        workflow = made.named("workflow_job_templates", "OVN adopt with approval")
+        nodes = made.objects["workflow_job_template_nodes"]
+        ours = {one["identifier"]: one for one in nodes.values() if one["workflow_job_template"] == workflow["id"]}
+        # Somebody has gone around the approval, and has a node of their own.
+        made.linked[ours["check"]["id"], "success_nodes"] = [ours["run"]["id"]]
+        own = made.add("workflow_job_template_nodes", workflow_job_template=workflow["id"], identifier="mine")
+        made.linked[ours["verify"]["id"], "success_nodes"] = [own]
+        made.objects["workflow_approval_templates"][ours["approve"]["unified_job_template"]]["timeout"] = 1
+
+        predicted = objects(apply(check=True))
+        assert made.writes == []
+        assert objects(apply()) == predicted
+        assert sorted(predicted) == sorted(
+            [
+                'updated project "OVN"',
+                'updated job template "OVN site"',
+                'updated survey of job template "OVN verify"',
+                'attached credentials of job template "OVN verify"',
+                'updated node approve of workflow job template "OVN adopt with approval"',
+                'detached node check of workflow job template "OVN adopt with approval"',
+                'attached node check of workflow job template "OVN adopt with approval"',
+            ]
+        )
+        assert made.linked[ours["check"]["id"], "success_nodes"] == [ours["approve"]["id"]]
+        assert made.linked[ours["verify"]["id"], "success_nodes"] == [own]
+        assert apply().result["changed"] is False
+
+    def test_a_node_that_was_deleted_or_starts_something_else(self, made: Awx, apply: Apply) -> None:
+        workflow = made.named("workflow_job_templates", "OVN adopt with approval")
+        nodes = made.objects["workflow_job_template_nodes"]
+        ours = {one["identifier"]: one for one in nodes.values() if one["workflow_job_template"] == workflow["id"]}
+        ours["approve"]["unified_job_template"] = made.named("job_templates", "OVN status")["id"]
+        del nodes[ours["run"]["id"]]
+        made.linked[ours["approve"]["id"], "success_nodes"] = []
+        assert objects(apply(check=True)) == objects(apply()) != []
+        assert apply().result["changed"] is False
+
+    def test_nothing_is_deleted(self, made: Awx, apply: Apply) -> None:
+        apply(ovn_awx_notification_url="", ovn_awx_inventory_url="", ovn_awx_credentials=[])
+        assert not [method for method, _path in made.requests if method == "DELETE"]
+        assert made.named("notification_templates", "OVN")
+        assert made.named("inventory_sources", "OVN")
+
+    def test_pages_of_a_long_list_are_all_read(self, made: Awx, apply: Apply) -> None:
+        number = made.named("organizations", "Networks")["id"]
+        # The others come first, so that ours are on the second page.
+        template = made.objects["job_templates"].popitem()[1]
+        for other in range(205):
+            made.objects["job_templates"][-other - 1] = {**template, "id": -other - 1, "name": f"other {other}"}
+        made.objects["job_templates"][template["id"]] = template
+        assert {one["organization"] for one in made.objects["job_templates"].values()} == {number}
+        assert apply().result["changed"] is False
+        assert made.requests.count(("GET", f"{BASE}job_templates/")) == 2
+
+
+class TestOthers:
+    def test_objects_of_others_are_refused_all_at_once(self, awx: Awx, apply: Apply) -> None:
+        number = awx.named("organizations", "Networks")["id"]
+        awx.add("inventories", name="OVN", organization=number, description="made by hand")
+        awx.add("workflow_job_templates", name="OVN site with approval", organization=number)
+        message = refusal(apply(may_fail=True), awx)
+        assert 'inventory "OVN", workflow job template "OVN site with approval"' in message
+        assert "ovn_awx_take_over" in message
+        assert refusal(apply(may_fail=True, check=True), awx) == message
+
+        apply(take_over=["OVN", "OVN site with approval"])
+        assert awx.named("inventories", "OVN")["description"].endswith("(c5c3.ovn.awx)")
+        assert apply().result["changed"] is False
+
+    def test_those_of_another_organization_do_not_count(self, awx: Awx, apply: Apply) -> None:
+        other = awx.named("organizations", "Others")["id"]
+        awx.add("inventories", name="OVN", organization=other, description="theirs")
+        apply()
+        assert [one["description"] for one in awx.objects["inventories"].values() if one["organization"] == other] == [
+            "theirs"
+        ]
+
+    @pytest.mark.parametrize(
+        ("given", "says"),
+        [
+            ({"organization": "Nowhere"}, 'has no organization "Nowhere"'),
+            ({"token": "wrong"}, "knows no such user or token"),
+            ({"ovn_awx_credentials": ["nobody"]}, 'has no credential "nobody"'),
+            ({"host": "http://127.0.0.1:1"}, "cannot be reached"),
+            ({"data": {"teams": []}}, "teams, which is no kind of object"),
+            ({"data": {"inventories": [{"name": "OVN", "description": "bare"}]}}, 'does not end with "(c5c3.ovn.awx)"'),
+        ],
+    )  # fmt: skip
+    def test_what_cannot_work_is_said_before_anything_is_changed(
+        self, awx: Awx, apply: Apply, given: dict[str, t.Any], says: str
+    ) -> None:
+        assert says in refusal(apply(may_fail=True, **given), awx)
+
+    def test_a_token_without_the_right(self, awx: Awx, apply: Apply) -> None:
+        awx.forbidden.add(("POST", "credential_types"))
+        assert 'did not create credential type "OVN Kubernetes clusters": the user of the token may not do that' in str(
+            apply(may_fail=True).result["msg"]
+        )
+
+    def test_an_error_in_the_middle_is_finished_by_the_next_run(self, awx: Awx, apply: Apply) -> None:
+        awx.broken["POST", f"{BASE}schedules/"] = 502
+        message = str(apply(may_fail=True).result["msg"])
+        assert 'did not create schedule "OVN site daily": error 502' in message
+        awx.broken.clear()
+        assert objects(apply()) == ['created schedule "OVN site daily"', 'created schedule "OVN verify hourly"']
+
+    def test_what_awx_refuses_is_told_with_its_reason(self, awx: Awx, apply: Apply) -> None:
+        awx.playbooks.discard("playbooks/ping.yml")
+        message = str(apply(may_fail=True).result["msg"])
+        assert 'did not create job template "OVN ping": playbook: not found in the project' in message
+        assert re.search(r"\d+ changes before it were made; the next run goes on", message)
+
+    def test_a_project_that_cannot_be_fetched(self, awx: Awx, apply: Apply) -> None:
+        awx.fetched = "failed"
+        assert 'did not fetch the project "OVN": its update ended as failed' in str(apply(may_fail=True).result["msg"])
+
+    def test_a_project_that_takes_too_long(self, awx: Awx, apply: Apply) -> None:
+        awx.fetching = 99
+        message = str(apply(may_fail=True, wait_timeout=0.1).result["msg"])
+        assert "Timed out after 0.1 s waiting for AWX to fetch" in message
+
+    def test_inputs_of_a_type_in_use_stay(self, awx: Awx, apply: Apply) -> None:
+        apply()
+        kind = awx.named("credential_types", "OVN Kubernetes clusters")
+        number = awx.named("organizations", "Networks")["id"]
+        awx.add("credentials", name="clusters", credential_type=kind["id"], organization=number)
+        assert apply(ovn_awx_credentials=["ssh", "clusters"]).result["changed"] is True
+        kind["inputs"] = {"fields": []}
+        assert "inputs of a type in use" in str(apply(may_fail=True).result["msg"])
+
+
+class TestConnection:
+    def test_with_a_user_and_behind_the_gateway_of_a_platform(self, awx: Awx, apply: Apply) -> None:
+        awx.prefix = "/api/controller"
+        apply(token=None, username=USER, password=PASSWORD)
+        assert apply(token=None, username=USER, password=PASSWORD).result["changed"] is False
+
+    def test_another_server_is_no_awx(self, awx: Awx, apply: Apply) -> None:
+        awx.broken["GET", "/api/"] = 200
+        assert "is not the API of AWX" in refusal(apply(may_fail=True), awx)
+
+    def test_a_certificate_that_is_not_trusted(self, awx: Awx, apply: Apply, pki: Pki) -> None:
+        """The server speaks TLS from here on."""
+        files = pki.issue("localhost", addresses=["127.0.0.1"])
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(files.certificate, files.private_key)
+        with serving(Awx(PLAYBOOKS, fetching=1), context) as secure:
+            organization(secure)
+            assert "is not trusted" in refusal(apply(may_fail=True, host=secure.host), secure)
+            assert apply(host=secure.host, ca_certificate=files.ca_certificate).result["changed"] is True
