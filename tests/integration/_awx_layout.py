@@ -1,6 +1,6 @@
 """Jobs as AWX starts them: ansible-runner on a folder that is laid out as /runner of an execution environment.
 
-A mount namespace makes project and collection read-only, /tmp and the home empty. The variables of the environment are those of the job, no others.
+A mount namespace makes project and collection read-only, and the home empty. The variables of the environment are those of the job, no others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# $1: the folder; $2: the checkout; $3: the site packages of the tests' Python; then the command
+# $1: the folder; $2: the checkout; then the command
 SCRIPT = """
 set -e
 folder=$1 checkout=$2

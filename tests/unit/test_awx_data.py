@@ -51,6 +51,12 @@ def test_what_surveys_ask_for_are_options(awx: ModuleType) -> None:
     assert {name for offer in awx.OFFERED.values() for name in offer.asks} - set(known) == set()
 
 
+def test_what_credentials_inject_are_options(awx: ModuleType, resources: dict[str, list[dict[str, Any]]]) -> None:
+    injected = {name for one in resources["credential_types"] for name in one["injectors"].get("extra_vars", {})}
+    assert len(injected) == 6
+    assert injected - set(awx.options()) == set()
+
+
 def test_a_run_that_restarts_or_removes_comes_after_an_approval(
     awx: ModuleType, resources: dict[str, list[dict[str, Any]]]
 ) -> None:
