@@ -18,7 +18,7 @@ SITE = Path(__file__).parent
 BIN = Path(sys.executable).parent
 # Everything that a page may link to.
 SOURCES = ("*.md", "docs/*.md", "docs/*.svg", "docs/decisions/*.md", "roles/*/README.md", "examples/**/*")
-SOURCES += ("molecule/README.md", "tests/testbed/README.md", "meta/*.txt")
+SOURCES += ("molecule/README.md", "tests/testbed/README.md", "meta/*.txt", "awx/**/*.yml")
 OTHER_PAGES = "docs/*\n"  # in index.md: all pages of docs that it does not name
 
 

@@ -14,6 +14,7 @@ import typing as t
 
 import pytest
 import yaml
+from _awx_server import TOKEN, Awx, serving
 from conftest import MakeCluster
 
 pytestmark = pytest.mark.timeout(300)
@@ -118,6 +119,16 @@ def test_a_playbook_runs_to_its_end(installed: Installed) -> None:
     output = installed.run("ansible-playbook", "-i", str(inventory), "c5c3.ovn.status")
     assert "failed=0" in output
     assert "OVN is healthy" not in output
+
+
+def test_it_has_the_data_for_awx(installed: Installed) -> None:
+    with serving(Awx(())) as awx:
+        awx.add("organizations", name="Default")
+        variables = {"ovn_awx_host": awx.host, "ovn_awx_token": TOKEN, "ovn_awx_image": "registry.example.com/ovn-ee:1"}
+        python = {"ansible_python_interpreter": sys.executable}
+        output = installed.run("ansible-playbook", "c5c3.ovn.awx", "--check", "-e", json.dumps({**variables, **python}))
+    assert 'created job template "OVN site"' in output
+    assert TOKEN not in output
 
 
 def test_a_module_of_it_asks_a_real_database(installed: Installed, raft_cluster: MakeCluster) -> None:
