@@ -70,6 +70,9 @@ def question(variable: str, option: dict[str, Any]) -> dict[str, Any]:
         asked |= {"type": "multiplechoice", "choices": choices}
     elif option.get("no_log"):
         asked["type"] = "password"
+    if "choices" in asked:
+        # AWX's pages cannot show a question of choices without the key. An empty text is no choice, so AWX hands nothing on.
+        asked["default"] = ""
     return asked
 
 
