@@ -12,7 +12,7 @@ from typing import Any
 
 import awx_sites
 import yaml
-from awx_offers import NOT_OFFERED, OFFERED, Offer
+from awx_offers import NOT_OFFERED, OFFERED, REMOVING, Offer
 from variables import first_sentence
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,15 +63,15 @@ def question(variable: str, option: dict[str, Any]) -> dict[str, Any]:
         "type": TYPES.get(kind, "text"),
     }
     if kind == "bool":
-        asked["choices"] = ["true", "false"]
+        asked["choices"] = ["false", "true"]  # AWX 17 preselects the first
     elif kind == "list":
         asked |= {"type": "multiselect", "choices": choices}
     elif choices:
         asked |= {"type": "multiplechoice", "choices": choices}
     elif option.get("no_log"):
         asked["type"] = "password"
-    if "choices" in asked:
-        # AWX's pages cannot show a question of choices without the key. An empty text is no choice, so AWX hands nothing on.
+    if "choices" in asked or asked["type"] in ("integer", "float"):
+        # AWX's pages cannot show such a question without the key. An empty text is no choice and no number, so AWX hands nothing on.
         asked["default"] = ""
     return asked
 
@@ -116,8 +116,13 @@ def job_templates() -> list[dict[str, Any]]:
 
 
 def workflow(name: str, offer: Offer) -> dict[str, Any]:
-    """A check, somebody who approves what it found, the run, and the proof that everything works afterwards."""
+    """A check, somebody who approves what it found, the run, and the proof that everything works afterwards.
+
+    AWX hands the answers of a workflow on to each of its nodes. Told that hypervisors are absent, the proof would expect none and be green, so where the
+    survey can remove there is none.
+    """
     verify = title(OFFERED["verify"])
+    proves = not offer.verifies and not REMOVING & set(offer.asks)
     nodes: list[dict[str, Any]] = [
         {"identifier": "check", "template": title(offer, " (check)"), "success": ["approve"]},
         {
@@ -129,9 +134,9 @@ def workflow(name: str, offer: Offer) -> dict[str, Any]:
             },
             "success": ["run"],
         },
-        {"identifier": "run", "template": title(offer), "success": [] if offer.verifies else ["verify"]},
+        {"identifier": "run", "template": title(offer), "success": ["verify"] if proves else []},
     ]
-    if not offer.verifies:
+    if proves:
         nodes.append({"identifier": "verify", "template": verify, "success": []})
     return {
         "name": title(offer, " with approval"),

@@ -28,6 +28,8 @@ class Offer:
     schedules: tuple[tuple[str, bool, str], ...] = ()
 
 
+# Options whose answer can remove what a proof would look for.
+REMOVING = frozenset({"ovn_hypervisor_state"})
 RESTARTS = "Members may restart, one at a time. The output of the check before says which and why."
 OFFERED = {
     "site": Offer(
@@ -43,7 +45,7 @@ OFFERED = {
         approval=RESTARTS,
         tags=True,
         verifies=True,
-        schedules=((DAILY, True, "Tells whether anything differs from the inventory, and changes nothing"),),
+        schedules=((DAILY, True, "Its output shows what differs from the inventory; it changes nothing"),),
     ),
     "precheck": Offer("precheck", asks=("ovn_precheck_timeout",), simultaneous=True),
     "central": Offer(

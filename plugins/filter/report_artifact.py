@@ -10,7 +10,7 @@ short_description: The report of an installation as an artifact of a run
 version_added: "0.1.0"
 description:
   - Turns the fact C(ovn_verify_report) into what M(ansible.builtin.set_stats) hands on, to AWX for example.
-  - An artifact has at most 64 KiB of JSON. Of a larger report, what grows with the installation is left out, the details of each chassis first.
+  - An artifact has at most 64 KiB of JSON. Of a larger report, what grows with the installation is shortened, the details of each chassis first.
 options:
   _input:
     description: The report.
@@ -28,9 +28,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: The report in C(ovn_report), and in C(ovn_report_left_out) the keys that it lacks.
+  description: The report in C(ovn_report), and in C(ovn_report_left_out) how many items each shortened key lacks.
   type: dict
-  sample: {"ovn_report": {"format_version": 1, "healthy": true}, "ovn_report_left_out": []}
+  sample: {"ovn_report": {"format_version": 1, "healthy": true}, "ovn_report_left_out": {}}
 """
 
 import typing as t

@@ -29,3 +29,8 @@ def encapsulation_ip_of(host: str, variables: t.Mapping[str, t.Any]) -> t.Any:
     """Return where the tunnels of a chassis end: `ovn_encapsulation_ip`, one address or a list, else the address of the host."""
     given = next((variables[name] for name in _ENCAPSULATION_ADDRESSES if variables.get(name)), None)
     return given or address_of(host, variables)
+
+
+def as_list(value: str | t.Iterable[str]) -> list[str]:
+    """Return a list option, which may also be given as a text with commas, as modules accept it."""
+    return [str(one).strip() for one in (value.split(",") if isinstance(value, str) else value) if one]

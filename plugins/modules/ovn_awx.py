@@ -14,8 +14,8 @@ description:
     in the folder C(awx) of the collection.
   - Every object that it makes has a description that ends with C((c5c3.ovn.awx)). An object of the same name without it is somebody else's and refused
     before anything is changed.
-  - Nothing is deleted. Credentials, notifications and nodes of workflows that people have added stay; only an order between its own nodes that is no longer
-    desired is taken away.
+  - Nothing is deleted. Credentials, notifications and nodes of workflows that people have added stay. Taken away are links between its own nodes that are
+    not desired, and a credential in whose place another one of the same type is desired. Nodes of others that lead to its own are a warning.
   - Secrets are not among the objects, because AWX does not return them. Make credentials in AWX and name them.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
@@ -62,7 +62,7 @@ options:
     type: dict
     required: true
   take_over:
-    description: Names of objects that something else made and that become as O(resources) has them.
+    description: Objects that something else made and that become as O(resources) has them, as the refusal prints them, for example V(inventory "OVN").
     type: list
     elements: str
     default: []
@@ -118,6 +118,7 @@ from ansible.module_utils.common.parameters import env_fallback
 
 from ..module_utils._awx.apply import apply_resources
 from ..module_utils._awx.client import AwxClient
+from ..module_utils._awx.plan import secrets_in
 from ..module_utils._errors import OvnError
 
 
@@ -144,6 +145,7 @@ def main() -> t.NoReturn:
         required_by={"username": ("password",)},
         supports_check_mode=True,
     )
+    module.no_log_values.update(secrets_in(module.params["resources"]))
     try:
         client = AwxClient(
             module.params["host"],
@@ -157,6 +159,8 @@ def main() -> t.NoReturn:
         result = apply_resources(client, module.params, check_mode=module.check_mode)
     except OvnError as e:
         module.fail_json(**e.as_result())
+    for warning in result.pop("warnings"):
+        module.warn(warning)
     module.exit_json(**result)
 
 

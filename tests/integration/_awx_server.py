@@ -48,6 +48,7 @@ class Awx:
         self.files: dict[int, set[str]] = {}  # playbooks of a project, those of the last time that it was fetched
         self.forbidden: set[tuple[str, str]] = set()  # method and kind that the user has no right for
         self.broken: dict[tuple[str, str], int] = {}  # method and path that answer with this status
+        self.last: int | None = None  # how many writes of nodes it takes before it breaks
         self.prefix = ""  # of the API behind the gateway of a platform
         self.requests: list[tuple[str, str]] = []
         self._number = 0
@@ -84,6 +85,10 @@ class Awx:
             if self.prefix and path == f"{self.prefix}/api/":
                 raise Answer(200, {"current_version": base})
             self._authenticate(authorization)
+            if self.last is not None and method != "GET" and "/workflow_job_template_nodes/" in path:
+                self.last -= 1
+                if self.last < 0:
+                    raise Answer(502, {"detail": "broken"})
             if not path.startswith(base) or not path.endswith("/"):
                 raise Answer(404, {"detail": "not found"})
             kind, *rest = path.removeprefix(base).strip("/").split("/")
@@ -111,6 +116,11 @@ class Awx:
         number, *sub = rest
         if number not in self.objects[kind]:
             raise Answer(404, {"detail": "not found"})
+        if kind == "projects" and sub == ["playbooks"] and method == "GET":
+            raise Answer(200, sorted(self.files.get(number, ())))
+        if kind == "projects" and sub == ["update"] and method == "POST":
+            self._fetch(number)
+            raise Answer(202, {"project_update": number, "status": "pending"})
         if not sub:
             self._detail(method, kind, number, body)
         name = sub[0]
@@ -125,7 +135,14 @@ class Awx:
         members = self.linked.setdefault((number, name), [])
         if method == "GET":
             raise Answer(200, self._page(listed, [self.objects[listed][one] for one in members], path, query))
-        self._link(kind, number, name, listed, members, self._object(body))
+        given = self._object(body)
+        if name.endswith("_nodes") and "id" not in given:
+            # Made and linked in one transaction.
+            workflow = self.objects[kind][number]["workflow_job_template"]
+            made = self._create(listed, {**given, "workflow_job_template": workflow})
+            members.append(made["id"])
+            raise Answer(201, made)
+        self._link(kind, number, name, listed, members, given)
 
     @staticmethod
     def _object(body: t.Any) -> Json:
@@ -211,6 +228,11 @@ class Awx:
             for name, field in FIELDS[kind].items()
             if name in given and not field.fixed
         }
+        if kind == "notification_templates" and "notification_configuration" in changed:
+            # What it hides it takes back hidden.
+            configuration = changed["notification_configuration"]
+            if configuration.get("password") == "$encrypted$":
+                configuration["password"] = old["notification_configuration"]["password"]
         self._validate(kind, {**old, **changed}, old)
         again = kind == "projects" and any(changed.get(name, old[name]) != old[name] for name in FETCHING)
         old.update(changed)
@@ -326,10 +348,15 @@ class Awx:
             members.append(other)
         raise Answer(204)
 
+    def _slot(self, number: int) -> tuple[int, str]:
+        """Of credentials with the same one, a template takes one."""
+        one = self.objects["credentials"][number]
+        vault = self.objects["credential_types"][one["credential_type"]]["kind"] == "vault"
+        return one["credential_type"], one["inputs"].get("vault_id", "") if vault else ""
+
     def _check_link(self, kind: str, number: int, name: str, listed: str, members: list[int], other: int) -> None:
         if name == "credentials" and other not in members:
-            types = [self.objects[listed][one]["credential_type"] for one in members]
-            if self.objects[listed][other]["credential_type"] in types:
+            if self._slot(other) in [self._slot(one) for one in members]:
                 raise Answer(400, {"error": "two credentials of one type"})
         if not name.endswith("_nodes"):
             return
@@ -361,7 +388,11 @@ class Awx:
             if configuration.get("password"):
                 configuration["password"] = "$encrypted$"
         if kind == "credentials":
-            shown["inputs"] = dict.fromkeys(shown["inputs"], "$encrypted$")
+            shown["inputs"] = {
+                name: value if name in ("username", "vault_id") else "$encrypted$"
+                for name, value in shown["inputs"].items()
+            }
+            shown["kind"] = self.objects["credential_types"][one["credential_type"]]["kind"]
         return {**shown, "summary_fields": summary, "related": {}}
 
     def _template_of(self, number: int | None) -> Json:

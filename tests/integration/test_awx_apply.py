@@ -203,6 +203,9 @@ class TestWhatIsMade:
         ours = {one["identifier"]: one for one in nodes.values() if one["workflow_job_template"] == workflow["id"]}
         # Somebody has gone around the approval, and has a node of their own.
         made.linked[ours["check"]["id"], "success_nodes"] = [ours["run"]["id"]]
+        made.linked[ours["check"]["id"], "failure_nodes"] = [ours["verify"]["id"]]
+        made.linked[ours["approve"]["id"], "success_nodes"] = []
+        made.linked[ours["approve"]["id"], "always_nodes"] = [ours["run"]["id"]]
         own = made.add("workflow_job_template_nodes", workflow_job_template=workflow["id"], identifier="mine")
         made.linked[ours["verify"]["id"], "success_nodes"] = [own]
         made.objects["workflow_approval_templates"][ours["approve"]["unified_job_template"]]["timeout"] = 1
@@ -217,11 +220,17 @@ class TestWhatIsMade:
                 'updated survey of job template "OVN verify"',
                 'attached credentials of job template "OVN verify"',
                 'updated node approve of workflow job template "OVN adopt with approval"',
-                'detached node check of workflow job template "OVN adopt with approval"',
+                'detached node approve of workflow job template "OVN adopt with approval"',
                 'attached node check of workflow job template "OVN adopt with approval"',
+                'attached node approve of workflow job template "OVN adopt with approval"',
+                'detached node check of workflow job template "OVN adopt with approval"',
+                'detached node check of workflow job template "OVN adopt with approval"',
             ]
         )
         assert made.linked[ours["check"]["id"], "success_nodes"] == [ours["approve"]["id"]]
+        assert made.linked[ours["check"]["id"], "failure_nodes"] == []
+        assert made.linked[ours["approve"]["id"], "success_nodes"] == [ours["run"]["id"]]
+        assert made.linked[ours["approve"]["id"], "always_nodes"] == []
         assert made.linked[ours["verify"]["id"], "success_nodes"] == [own]
         assert apply().result["changed"] is False
 
@@ -233,6 +242,74 @@ class TestWhatIsMade:
         del nodes[ours["run"]["id"]]
         made.linked[ours["approve"]["id"], "success_nodes"] = []
         assert objects(apply(check=True)) == objects(apply()) != []
+        assert apply().result["changed"] is False
+
+    def test_a_way_around_through_a_node_of_others_is_told(self, made: Awx, apply: Apply) -> None:
+        workflow = made.named("workflow_job_templates", "OVN adopt with approval")
+        nodes = made.objects["workflow_job_template_nodes"].values()
+        ours = {one["identifier"]: one for one in nodes if one["workflow_job_template"] == workflow["id"]}
+        mine = made.add("workflow_job_template_nodes", workflow_job_template=workflow["id"], identifier="mine")
+        made.linked[mine, "always_nodes"] = [ours["run"]["id"]]
+        ran = apply()
+        assert ran.result["changed"] is False
+        (warning,) = map(json.dumps, ran.result["warnings"])  # its form depends on the version of Ansible
+        assert "Node mine of workflow job template" in warning
+        assert "leads to node run: that starts after it, approved or not" in warning
+        assert made.linked[mine, "always_nodes"] == [ours["run"]["id"]]
+
+    def test_another_credential_takes_the_place_of_one_of_its_type(self, made: Awx, apply: Apply) -> None:
+        number = made.named("organizations", "Networks")["id"]
+        kinds = {one["name"]: one["id"] for one in made.objects["credential_types"].values()}
+        made.add("credentials", name="ssh 2", credential_type=kinds["ssh"], organization=number)
+        made.add(
+            "credentials", name="vault 2", credential_type=kinds["vault"], organization=number, inputs={"vault_id": "b"}
+        )
+        wanted = ["ssh 2", "vault", "vault 2"]
+        predicted = objects(apply(check=True, ovn_awx_credentials=wanted))
+        assert made.writes == []
+        assert objects(apply(ovn_awx_credentials=wanted)) == predicted
+        assert {line.partition(" of ")[0] for line in predicted} == {"detached credentials", "attached credentials"}
+        linked = made.linked[made.named("job_templates", "OVN site")["id"], "credentials"]
+        assert [made.objects["credentials"][one]["name"] for one in linked] == ["vault", "ssh 2", "vault 2"]
+        assert apply(ovn_awx_credentials=wanted).result["changed"] is False
+
+    def test_two_credentials_of_one_type_are_refused(self, made: Awx, apply: Apply) -> None:
+        number = made.named("organizations", "Networks")["id"]
+        kind = made.named("credential_types", "ssh")["id"]
+        made.add("credentials", name="ssh 2", credential_type=kind, organization=number)
+        message = refusal(apply(may_fail=True, ovn_awx_credentials=["ssh", "ssh 2"]), made)
+        assert 'The credentials "ssh" and "ssh 2" have the same type' in message
+
+    def test_one_credential_as_a_text(self, made: Awx, apply: Apply) -> None:
+        assert apply(ovn_awx_credentials="ssh").result["changed"] is False
+        assert apply(ovn_awx_credentials="ssh, vault").result["changed"] is False
+
+    def test_headers_and_password_of_the_notification_stay(self, made: Awx, apply: Apply) -> None:
+        there = made.named("notification_templates", "OVN")["notification_configuration"]
+        there |= {"headers": {"X-Room": "ovn"}, "username": "hook", "password": "of-the-hook"}
+        assert apply().result["changed"] is False
+        ran = apply(ovn_awx_notification_url="https://chat.example.com/secret-2")
+        now = made.named("notification_templates", "OVN")["notification_configuration"]
+        assert now == {**there, "url": "https://chat.example.com/secret-2"}
+        assert objects(ran) == ['updated notification template "OVN"']
+        assert "/hook" not in json.dumps(ran.result)
+        assert "secret-2" not in json.dumps(ran.result)
+
+    def test_a_password_in_an_address_is_not_shown(self, made: Awx, apply: Apply) -> None:
+        for token in ("tok-1", "tok-2"):
+            ran = apply(ovn_awx_inventory_url=f"https://user:{token}@git.example.com/inventory.git")
+            assert objects(ran) == ['updated project "OVN inventory"']
+            assert "tok-" not in json.dumps(ran.result)
+            assert made.named("projects", "OVN inventory")["scm_url"].count(token) == 1
+
+    def test_a_playbook_that_the_project_lacks_is_fetched(self, made: Awx, apply: Apply) -> None:
+        project = made.named("projects", "OVN")["id"]
+        made.files[project].discard("playbooks/ping.yml")
+        ping = made.named("job_templates", "OVN ping")["id"]
+        del made.objects["job_templates"][ping]
+        assert 'created job template "OVN ping"' in objects(apply())
+        assert made.writes[0] == ("POST", f"{BASE}projects/{project}/update/")
+        assert made.writes.count(made.writes[0]) == 1
         assert apply().result["changed"] is False
 
     def test_nothing_is_deleted(self, made: Awx, apply: Apply) -> None:
@@ -263,9 +340,17 @@ class TestOthers:
         assert "ovn_awx_take_over" in message
         assert refusal(apply(may_fail=True, check=True), awx) == message
 
-        apply(take_over=["OVN", "OVN site with approval"])
+        assert refusal(apply(may_fail=True, take_over=["OVN", "OVN site with approval"]), awx) == message
+        apply(take_over=['inventory "OVN"', 'workflow job template "OVN site with approval"'])
         assert awx.named("inventories", "OVN")["description"].endswith("(c5c3.ovn.awx)")
         assert apply().result["changed"] is False
+
+    def test_an_execution_environment_of_another_organization_stays(self, awx: Awx, apply: Apply) -> None:
+        other = awx.named("organizations", "Others")["id"]
+        awx.add("execution_environments", name="OVN", organization=other, image="i", description="x (c5c3.ovn.awx)")
+        message = refusal(apply(may_fail=True, take_over=['execution environment "OVN"']), awx)
+        assert 'execution environment "OVN" (of another organization)' in message
+        assert apply(ovn_awx_name="Lab").result["changed"] is True
 
     def test_those_of_another_organization_do_not_count(self, awx: Awx, apply: Apply) -> None:
         other = awx.named("organizations", "Others")["id"]
@@ -304,6 +389,25 @@ class TestOthers:
         awx.broken.clear()
         assert objects(apply()) == ['created schedule "OVN site daily"', 'created schedule "OVN verify hourly"']
 
+    def test_no_node_ever_starts_without_its_approval(self, awx: Awx, apply: Apply) -> None:
+        """AWX starts each node that nothing leads to, so one run after another is cut off after each request for nodes."""
+        data = resources()
+        data["workflow_job_templates"] = data["workflow_job_templates"][:1] + data["workflow_job_templates"][-1:]
+        data["schedules"] = []
+        cut = 0
+        for _attempt in range(30):
+            awx.last = cut % 2  # each run gets no or one write of nodes further
+            cut += 1
+            ran = apply(may_fail=True, data=data)
+            behind = {to for (_node, name), linked in awx.linked.items() if name.endswith("_nodes") for to in linked}
+            nodes = awx.objects["workflow_job_template_nodes"].values()
+            assert {node["identifier"] for node in nodes if node["id"] not in behind} <= {"check"}
+            if not ran.failed:
+                break
+        awx.last = None
+        assert apply(data=data).result["changed"] is False
+        assert len(nodes) == 7
+
     def test_what_awx_refuses_is_told_with_its_reason(self, awx: Awx, apply: Apply) -> None:
         awx.playbooks.discard("playbooks/ping.yml")
         message = str(apply(may_fail=True).result["msg"])
@@ -326,7 +430,15 @@ class TestOthers:
         awx.add("credentials", name="clusters", credential_type=kind["id"], organization=number)
         assert apply(ovn_awx_credentials=["ssh", "clusters"]).result["changed"] is True
         kind["inputs"] = {"fields": []}
-        assert "inputs of a type in use" in str(apply(may_fail=True).result["msg"])
+        awx.named("projects", "OVN")["scm_branch"] = "old"
+        message = refusal(apply(may_fail=True), awx)
+        assert (
+            'fields of credential type "OVN Kubernetes clusters" while credentials have that type: clusters.' in message
+        )
+        # The step that it names works.
+        kind["name"] = "OVN Kubernetes clusters (former)"
+        assert 'created credential type "OVN Kubernetes clusters"' in objects(apply())
+        assert apply().result["changed"] is False
 
 
 class TestConnection:

@@ -70,6 +70,21 @@ def test_a_run_that_restarts_or_removes_comes_after_an_approval(
     assert all(awx.OFFERED[name].check for name in restarting)
 
 
+def test_no_proof_gets_an_answer_that_removes(resources: dict[str, list[dict[str, Any]]]) -> None:
+    """AWX hands the answers of a workflow on to each node: told that hypervisors are absent, the proof expects none."""
+    proved = set()
+    for workflow in resources["workflow_job_templates"]:
+        answers = {
+            choice for asked in workflow.get("survey", {}).get("spec", ()) for choice in asked.get("choices", ())
+        }
+        if any(node["identifier"] == "verify" for node in workflow["nodes"]):
+            proved.add(workflow["name"])
+            assert answers & {"absent", "gone"} == set()
+    assert proved == {
+        f"{{{{ ovn_awx_name }}}} {name} with approval" for name in ("control plane", "adopt", "rotate certificates")
+    }
+
+
 def test_schedules_change_nothing(awx: ModuleType, resources: dict[str, list[dict[str, Any]]]) -> None:
     templates = {template["name"]: template for template in resources["job_templates"]}
     for schedule in resources["schedules"]:
@@ -89,8 +104,9 @@ def test_questions_have_no_default_that_would_win_over_the_inventory(
         for asked in template.get("survey", {}).get("spec", ())
     ]
     assert len(questions) > 40
-    # An empty default is no choice, so AWX hands nothing on; of a text it would be the answer.
-    assert [asked["variable"] for asked in questions if ("default" in asked) != ("choices" in asked)] == []
+    # An empty default is no choice and no number, so AWX hands nothing on; of a text it would be the answer.
+    texts = ("text", "password")
+    assert [asked["variable"] for asked in questions if ("default" in asked) == (asked["type"] in texts)] == []
     assert {asked.get("default", "") for asked in questions} == {""}
     assert not [asked["variable"] for asked in questions if re.search(r"[`*]|[A-Z]\(", asked["question_description"])]
 
@@ -100,7 +116,7 @@ def test_questions_have_no_default_that_would_win_over_the_inventory(
     [
         pytest.param(
             {"type": "bool", "default": False, "description": "Whether."},
-            {"type": "multiplechoice", "choices": ["true", "false"], "question_description": "Whether. Unanswered, the inventory counts, or else false."},
+            {"type": "multiplechoice", "choices": ["false", "true"], "default": "", "question_description": "Whether. Unanswered, the inventory counts, or else false."},
             id="boolean",
         ),
         pytest.param(
@@ -113,7 +129,7 @@ def test_questions_have_no_default_that_would_win_over_the_inventory(
             {"type": "multiselect", "choices": ["a", "b"], "question_description": "Some. Unanswered, the inventory counts, or else a, b."},
             id="list",
         ),
-        pytest.param({"type": "int", "default": 5, "description": "N."}, {"type": "integer"}, id="integer"),
+        pytest.param({"type": "int", "default": 5, "description": "N."}, {"type": "integer", "default": ""}, id="integer"),
         pytest.param({"type": "float", "description": "N."}, {"type": "float", "question_description": "N."}, id="float"),
         pytest.param({"type": "str", "no_log": True, "description": "P."}, {"type": "password"}, id="secret"),
         pytest.param({"type": "str", "default": "", "description": "T."}, {"type": "text", "question_description": "T."}, id="text"),

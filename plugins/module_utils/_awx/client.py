@@ -102,6 +102,13 @@ class AwxClient:
     def get(self, path: str, what: str) -> Json:
         return self._send("GET", self.base + path, None, what)
 
+    def names(self, path: str, what: str) -> list[str]:
+        """Return a page that is a bare list of texts, as that of a project's playbooks."""
+        found = self._request("GET", self.base + path, None, what)
+        if not isinstance(found, list):
+            raise BadAnswer(f"AWX at {self.host} did not {what}: {path} is no list. Is ovn_awx_host an AWX?")
+        return [str(one) for one in found]
+
     def send(self, method: str, path: str, body: Json | None, what: str) -> Json:
         return self._send(method, self.base + path, body, what)
 
@@ -119,6 +126,12 @@ class AwxClient:
         return found
 
     def _send(self, method: str, path: str, body: Json | None, what: str) -> Json:
+        parsed = self._request(method, path, body, what)
+        if not isinstance(parsed, dict):
+            raise BadAnswer(f"AWX at {self.host} did not {what}: what {path} returned is no object.")
+        return parsed
+
+    def _request(self, method: str, path: str, body: Json | None, what: str) -> t.Any:
         if not path.startswith("/"):  # the token is for this host alone
             raise BadAnswer(f"AWX at {self.host} did not {what}: it names {path} instead of a path of its own.")
         url = self.host + path
@@ -134,14 +147,11 @@ class AwxClient:
         except ValueError as e:
             raise Unreachable(f"{self.host} is no URL of AWX: {e}. Correct ovn_awx_host.") from e
         try:
-            parsed = json.loads(content) if content else {}
+            return json.loads(content) if content else {}
         except ValueError as e:
             raise BadAnswer(
                 f"AWX at {self.host} did not {what}: what {path} returned is no JSON. Is ovn_awx_host an AWX?"
             ) from e
-        if not isinstance(parsed, dict):
-            raise BadAnswer(f"AWX at {self.host} did not {what}: what {path} returned is no object.")
-        return parsed
 
     def _not_reached(self, error: Exception, what: str) -> Exception:
         reason = getattr(error, "reason", error)

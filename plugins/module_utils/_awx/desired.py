@@ -12,6 +12,7 @@ import dataclasses
 import typing as t
 
 from .._errors import InvalidInput
+from .._inventory import as_list
 from .kinds import KIND_OF, KINDS, MARK, NOTIFICATIONS, REFERENCES
 
 Json = dict[str, t.Any]
@@ -59,7 +60,8 @@ def desired_objects(resources: t.Mapping[str, t.Any]) -> list[DesiredObject]:
 
 
 def _object(kind: str, entry: t.Mapping[str, t.Any], notifications: t.Container[str]) -> DesiredObject:
-    links = {"credentials": tuple(entry["credentials"])} if entry.get("credentials") else {}
+    credentials = as_list(entry.get("credentials") or ())
+    links = {"credentials": tuple(credentials)} if credentials else {}
     for event, names in (entry.get("notifications") or {}).items():
         there = tuple(name for name in names if name in notifications)
         if there:
@@ -108,9 +110,10 @@ def _check(found: t.Sequence[DesiredObject]) -> None:
             ours = [name for kind in kinds for name in names.get(kind, ())]
             if value and kinds[0] in KIND_OF and value not in ours:
                 raise InvalidInput(f'{one.title} names {key} "{value}", which is not in resources.')
-        identifiers = {node.identifier for node in one.nodes}
-        for node in one.nodes:
-            missing = [name for name in node.success if name not in identifiers]
+        identifiers = [node.identifier for node in one.nodes]
+        for number, node in enumerate(one.nodes):
+            # Each after what leads to it: that is the order in which they are made.
+            missing = [name for name in node.success if name not in identifiers[number + 1 :]]
             if missing or (not node.approval and node.template not in names.get("job_templates", ())):
                 raise InvalidInput(
                     f"Node {node.identifier} of {one.title} leads nowhere: {', '.join(missing) or node.template}."

@@ -9,6 +9,7 @@ The kinds of objects in AWX: where they are listed, what makes one unique, and w
 from __future__ import annotations
 
 import dataclasses
+import typing as t
 
 MARK = "(c5c3.ovn.awx)"  # at the end of a description: the object was made by the playbook
 
@@ -52,3 +53,11 @@ NOTIFICATIONS = {
     "error": "notification_templates_error",
     "approvals": "notification_templates_approvals",
 }
+
+
+def credential_slot(credential: t.Mapping[str, t.Any]) -> tuple[t.Any, str]:
+    """Return what AWX lets a template have only one of: a type, and of Vault also an id. Pure."""
+    inputs = credential.get("inputs") or {}
+    return credential.get("credential_type"), str(inputs.get("vault_id") or "") if credential.get(
+        "kind"
+    ) == "vault" else ""

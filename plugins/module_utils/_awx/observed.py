@@ -14,14 +14,14 @@ import typing as t
 from .._errors import Refused
 from .client import AwxClient
 from .desired import DesiredObject
-from .kinds import KIND_OF, KINDS, MARK, REFERENCES
+from .kinds import KIND_OF, KINDS, MARK, REFERENCES, credential_slot
 
 Json = dict[str, t.Any]
 
 
 @dataclasses.dataclass
 class ObservedAwx:
-    """`objects`: what AWX has, by kind and name. `ids`: ids by kind and name, None for what a run in check mode would have made.
+    """`objects`: what AWX has, by kind and name; `credentials` by name. `ids`: ids by kind and name, None for what a run in check mode would have made.
     `surveys`, `linked` (ids by list) and `nodes` (by identifier) are those of the object with this kind and name.
     """
 
@@ -30,6 +30,7 @@ class ObservedAwx:
     surveys: dict[tuple[str, str], Json]
     linked: dict[tuple[str, str, str], set[int]]
     nodes: dict[str, dict[str, Json]]
+    credentials: dict[str, Json] = dataclasses.field(default_factory=dict)
 
 
 def read_awx(client: AwxClient, organization: str, desired: t.Sequence[DesiredObject]) -> ObservedAwx:
@@ -70,6 +71,16 @@ def _read_credentials(
                 " Create it there, or correct ovn_awx_credentials, ovn_awx_project_credential or ovn_awx_inventory_credential. Nothing was changed."
             )
         observed.ids["credentials", name] = int(same[0]["id"])
+        observed.credentials[name] = same[0]
+    for one in desired:
+        slots: dict[t.Any, str] = {}
+        for name in one.links.get("credentials", ()):
+            other = slots.setdefault(credential_slot(observed.credentials[name]), name)
+            if other != name:
+                raise Refused(
+                    f'The credentials "{other}" and "{name}" have the same type, and AWX gives a template only one of each.'
+                    " Take one out of ovn_awx_credentials; those of type Vault need different vault ids. Nothing was changed."
+                )
 
 
 def _read_kind(
@@ -124,13 +135,22 @@ def _read_parts(client: AwxClient, one: DesiredObject, observed: ObservedAwx) ->
 
 
 def foreign_objects(
-    desired: t.Iterable[DesiredObject], observed: ObservedAwx, take_over: t.Container[str]
+    desired: t.Iterable[DesiredObject], observed: ObservedAwx, organization: str, take_over: t.Container[str]
 ) -> list[str]:
-    """Return the objects that have one of our names although something else made them, without those in `take_over`. Pure."""
-    return [
-        one.title
-        for one in desired
-        if (found := observed.objects.get((one.kind, one.name))) is not None
-        and not str(found.get("description") or "").endswith(MARK)
-        and one.name not in take_over
-    ]
+    """Return the objects that have one of our names although something else made them, without those in `take_over` (as they are returned). Pure."""
+    found = []
+    for one in desired:
+        there = observed.objects.get((one.kind, one.name))
+        if there is None:
+            continue
+        if _is_elsewhere(one, there, observed, organization):
+            found.append(f"{one.title} (of another organization)")
+        elif not str(there.get("description") or "").endswith(MARK) and one.title not in take_over:
+            found.append(one.title)
+    return found
+
+
+def _is_elsewhere(one: DesiredObject, there: Json, observed: ObservedAwx, organization: str) -> bool:
+    """Return whether an object whose name counts in all of AWX belongs to another organization. AWX moves none."""
+    ours = observed.ids.get(("organizations", organization))
+    return "organization" in one.fields and there.get("organization", ours) != ours

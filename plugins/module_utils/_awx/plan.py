@@ -8,14 +8,17 @@ What differs between a desired object and that of AWX.
 
 from __future__ import annotations
 
+import re
 import typing as t
+import urllib.parse
 
 from .desired import DesiredNode, DesiredObject
 from .kinds import REFERENCES
 from .observed import ObservedAwx, resolve
 
 Json = dict[str, t.Any]
-_ONLY_OURS = ("notification_configuration",)  # AWX completes these, and hides passwords in them
+_MERGED = ("notification_configuration",)  # people add headers and passwords, which AWX hides and takes back hidden
+_HIDDEN = "********"
 
 
 def changed_fields(one: DesiredObject, observed: ObservedAwx) -> dict[str, tuple[t.Any, t.Any]]:
@@ -25,11 +28,51 @@ def changed_fields(one: DesiredObject, observed: ObservedAwx) -> dict[str, tuple
     for field, value in one.fields.items():
         after = resolve(observed, field, value) if field in REFERENCES and value else value
         before = found.get(field)
-        if field in _ONLY_OURS and isinstance(before, dict):
-            before = {key: before.get(key) for key in value}
+        if field in _MERGED and isinstance(before, dict):
+            after = _merged(before, value)
         if before != after or (after is None and value):
             differing[field] = (before, after)
     return differing
+
+
+def _merged(there: t.Mapping[str, t.Any], ours: t.Mapping[str, t.Any]) -> Json:
+    """Return what is there with our values in it; what others added stays."""
+    return {
+        **there,
+        **{
+            key: _merged(there[key], value) if isinstance(value, dict) and isinstance(there.get(key), dict) else value
+            for key, value in ours.items()
+        },
+    }
+
+
+def shown(field: str, before: t.Any, after: t.Any) -> tuple[t.Any, t.Any]:
+    """Return before and after of a field as people may see them: what an address has of a secret is hidden. Pure."""
+    masked = (_masked(field, before), _masked(field, after))
+    if masked[0] == masked[1] and before != after and isinstance(after, str):
+        return masked[0], f"{masked[1]} (another one)"
+    return masked
+
+
+def _masked(field: str, value: t.Any) -> t.Any:
+    if field in _MERGED and isinstance(value, dict):
+        # Who has the address of a webhook can post there.
+        parts = urllib.parse.urlsplit(str(value.get("url") or ""))
+        headers = dict.fromkeys(value.get("headers") or (), _HIDDEN)
+        return {**value, "url": f"{parts.scheme}://{(parts.netloc).rpartition('@')[2]}/{_HIDDEN}", "headers": headers}
+    return re.sub(r"(\w://)[^/\s]*@", rf"\1{_HIDDEN}@", value) if isinstance(value, str) else value
+
+
+def secrets_in(resources: t.Mapping[str, t.Any]) -> set[str]:
+    """Return the addresses that no output may have: those of webhooks, and those with a password or token. Pure."""
+    found = set()
+    for kind, key in (("projects", "scm_url"), ("notification_templates", "notification_configuration")):
+        for one in resources.get(kind) or ():
+            value = one.get(key) or ""
+            address = str(value.get("url") or "") if isinstance(value, dict) else str(value)
+            if address and (isinstance(value, dict) or _masked(key, address) != address):
+                found.add(address)
+    return found
 
 
 def survey_differs(survey: t.Mapping[str, t.Any], found: t.Mapping[str, t.Any]) -> bool:

@@ -15,6 +15,7 @@ import typing as t
 from ansible.module_utils.parsing.convert_bool import boolean
 
 from .._errors import InvalidInput
+from .._inventory import as_list as as_list
 
 Variables = t.Mapping[str, t.Any]
 Hostvars = t.Mapping[str, Variables]
@@ -39,11 +40,6 @@ def is_true(variables: Variables, *names: str, default: bool = False) -> bool:
         return bool(boolean(value))
     except TypeError as e:
         raise InvalidInput(f'{" or ".join(names)} is "{str(value)[:200]}". Give true or false.') from e
-
-
-def as_list(value: str | t.Iterable[str]) -> list[str]:
-    """Return a list option, which may also be given as a text with commas, as modules accept it."""
-    return [str(one).strip() for one in (value.split(",") if isinstance(value, str) else value) if one]
 
 
 def members_of(groups: Groups, name: str) -> list[str]:

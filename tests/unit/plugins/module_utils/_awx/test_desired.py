@@ -39,6 +39,12 @@ def test_a_reference_without_a_name_is_null() -> None:
     assert (project.fields["credential"], project.fields["scm_branch"]) == (None, "")
 
 
+@pytest.mark.parametrize("given", ["ssh,vault", "ssh, vault", ["ssh", "vault"]])
+def test_credentials_may_be_a_text(given: t.Any) -> None:
+    (template,) = desired_objects({"job_templates": [one("j", credentials=given)]})
+    assert template.links["credentials"] == ("ssh", "vault")
+
+
 def test_the_time_of_an_approval_is_a_number() -> None:
     nodes = [{"identifier": "a", "approval": {"name": "A", "timeout": "60"}}]
     (workflow,) = desired_objects({"workflow_job_templates": [one("w", nodes=nodes)]})
@@ -56,6 +62,11 @@ def test_the_time_of_an_approval_is_a_number() -> None:
             {"workflow_job_templates": [one("w", nodes=[{"identifier": "a", "template": "j"}])]},
             "Node a of workflow job template",
             id="node without template",
+        ),
+        pytest.param(
+            {"workflow_job_templates": [one("w", nodes=[{"identifier": name, "approval": {"name": "A"}, "success": ["a"]} for name in "ab"])]},
+            "leads nowhere: a",
+            id="node that comes before what leads to it",
         ),
         pytest.param(
             {"workflow_job_templates": [one("w", nodes=[{"identifier": "a", "approval": {"name": "A"}, "success": ["b"]}])]},

@@ -11,6 +11,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._awx.observed import Obse
 from ansible_collections.c5c3.ovn.plugins.module_utils._awx.plan import (
     approval_differs,
     changed_fields,
+    secrets_in,
+    shown,
     survey_differs,
     waits_for_approval,
 )
@@ -41,6 +43,12 @@ def observed(kind: str = "job_templates", **fields: t.Any) -> ObservedAwx:
             observed("notification_templates", notification_configuration={"url": "u", "password": "$encrypted$"}),
             {},
             id="what AWX completes",
+        ),
+        pytest.param(
+            desired("notification_templates", notification_configuration={"url": "u", "headers": {}}),
+            observed("notification_templates", notification_configuration={"url": "v", "headers": {"a": "b"}}),
+            {"notification_configuration": ({"url": "v", "headers": {"a": "b"}}, {"url": "u", "headers": {"a": "b"}})},
+            id="what people added stays",
         ),
     ],
 )  # fmt: skip
@@ -78,7 +86,34 @@ def test_approvals() -> None:
 
 def test_an_object_without_our_mark_is_foreign() -> None:
     one = desired()
-    assert foreign_objects([one], observed(description="by hand"), []) == ['job template "j"']
-    assert foreign_objects([one], observed(description="by hand"), ["j"]) == []
-    assert foreign_objects([one], observed(description="ours (c5c3.ovn.awx)"), []) == []
-    assert foreign_objects([one], observed(), []) == []
+    assert foreign_objects([one], observed(description="by hand"), "o", []) == ['job template "j"']
+    assert foreign_objects([one], observed(description="by hand"), "o", ["j"]) == ['job template "j"']
+    assert foreign_objects([one], observed(description="by hand"), "o", ['job template "j"']) == []
+    assert foreign_objects([one], observed(description="ours (c5c3.ovn.awx)"), "o", []) == []
+    assert foreign_objects([one], observed(), "o", []) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        pytest.param("a", "b", ("a", "b"), id="no address"),
+        pytest.param("https://u:p@h/x", "https://h/x", ("https://********@h/x", "https://h/x"), id="a token"),
+        pytest.param("https://p@h/x", "https://q@h/x", ("https://********@h/x", "https://********@h/x (another one)"), id="another token"),
+        pytest.param("git@h:x", None, ("git@h:x", None), id="a user of SSH"),
+    ],
+)  # fmt: skip
+def test_what_is_shown_of_an_address(before: t.Any, after: t.Any, told: tuple[t.Any, t.Any]) -> None:
+    assert shown("scm_url", before, after) == told
+
+
+def test_what_is_shown_of_a_webhook() -> None:
+    given = {"url": "https://u:p@h:1/secret", "headers": {"Authorization": "x"}, "http_method": "POST"}
+    masked = {"url": "https://h:1/********", "headers": {"Authorization": "********"}, "http_method": "POST"}
+    assert shown("notification_configuration", None, given) == (None, masked)
+
+
+def test_addresses_that_no_output_may_have() -> None:
+    projects = [{"scm_url": "https://u:p@h/x"}, {"scm_url": "https://h/y"}, {}]
+    notifications = [{"notification_configuration": {"url": "https://h/hook"}}]
+    given = {"projects": projects, "notification_templates": notifications}
+    assert secrets_in(given) == {"https://u:p@h/x", "https://h/hook"}
