@@ -136,7 +136,7 @@ def main() -> t.NoReturn:
             "ca_certificate": {"type": "path"},
             "validate_certs": {"type": "bool", "default": True},
             "organization": {"type": "str", "default": "Default"},
-            "resources": {"type": "dict", "required": True},
+            "resources": {"type": "dict", "required": True, "no_log": True},
             "take_over": {"type": "list", "elements": "str", "default": []},
             "request_timeout": {"type": "float", "default": 30},
             "wait_timeout": {"type": "float", "default": 300},
@@ -145,6 +145,9 @@ def main() -> t.NoReturn:
         required_by={"username": ("password",)},
         supports_check_mode=True,
     )
+    # `no_log` keeps the resources out of the system's log; masked in results are their secrets alone, not each of their words.
+    module.no_log_values.clear()
+    module.no_log_values.update(filter(None, (module.params["token"], module.params["password"])))
     module.no_log_values.update(secrets_in(module.params["resources"]))
     try:
         client = AwxClient(

@@ -355,9 +355,8 @@ class Awx:
         return one["credential_type"], one["inputs"].get("vault_id", "") if vault else ""
 
     def _check_link(self, kind: str, number: int, name: str, listed: str, members: list[int], other: int) -> None:
-        if name == "credentials" and other not in members:
-            if self._slot(other) in [self._slot(one) for one in members]:
-                raise Answer(400, {"error": "two credentials of one type"})
+        if name == "credentials" and other not in members and self._slot(other) in map(self._slot, members):
+            raise Answer(400, {"error": "two credentials of one type"})
         if not name.endswith("_nodes"):
             return
         nodes = self.objects[kind]

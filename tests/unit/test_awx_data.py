@@ -116,7 +116,12 @@ def test_questions_have_no_default_that_would_win_over_the_inventory(
     [
         pytest.param(
             {"type": "bool", "default": False, "description": "Whether."},
-            {"type": "multiplechoice", "choices": ["false", "true"], "default": "", "question_description": "Whether. Unanswered, the inventory counts, or else false."},
+            {
+                "type": "multiplechoice",
+                "choices": ["false", "true"],
+                "default": "",
+                "question_description": "Whether. Unanswered, the inventory counts, or else false.",
+            },
             id="boolean",
         ),
         pytest.param(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import typing as t
-import urllib.parse
 
 from .desired import DesiredNode, DesiredObject
 from .kinds import REFERENCES
@@ -57,10 +56,11 @@ def shown(field: str, before: t.Any, after: t.Any) -> tuple[t.Any, t.Any]:
 def _masked(field: str, value: t.Any) -> t.Any:
     if field in _MERGED and isinstance(value, dict):
         # Who has the address of a webhook can post there.
-        parts = urllib.parse.urlsplit(str(value.get("url") or ""))
+        start = re.match(r"(\w+://)?(?:[^/\s]*@)?([^/\s]*)", str(value.get("url") or ""))
+        host = "".join(part or "" for part in start.groups()) if start else ""
         headers = dict.fromkeys(value.get("headers") or (), _HIDDEN)
-        return {**value, "url": f"{parts.scheme}://{(parts.netloc).rpartition('@')[2]}/{_HIDDEN}", "headers": headers}
-    return re.sub(r"(\w://)[^/\s]*@", rf"\1{_HIDDEN}@", value) if isinstance(value, str) else value
+        return {**value, "url": f"{host}/{_HIDDEN}", "headers": headers}
+    return re.sub(r"(https?://)[^/\s]*@", rf"\1{_HIDDEN}@", value) if isinstance(value, str) else value
 
 
 def secrets_in(resources: t.Mapping[str, t.Any]) -> set[str]:

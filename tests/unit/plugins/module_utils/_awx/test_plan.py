@@ -99,6 +99,7 @@ def test_an_object_without_our_mark_is_foreign() -> None:
         pytest.param("a", "b", ("a", "b"), id="no address"),
         pytest.param("https://u:p@h/x", "https://h/x", ("https://********@h/x", "https://h/x"), id="a token"),
         pytest.param("https://p@h/x", "https://q@h/x", ("https://********@h/x", "https://********@h/x (another one)"), id="another token"),
+        pytest.param("ssh://git@h/x", "x", ("ssh://git@h/x", "x"), id="a user of SSH in a URL"),
         pytest.param("git@h:x", None, ("git@h:x", None), id="a user of SSH"),
     ],
 )  # fmt: skip
