@@ -61,6 +61,15 @@ options:
   definition:
     description: The whole C(OVNCluster) as an alternative to O(name), O(namespace) and O(spec).
     type: dict
+  spec_from:
+    description:
+      - Who says what the C(OVNCluster) should be. V(options) is this call, with O(spec), O(definition) and O(images).
+      - V(resource) is another client that has applied it, for example C(kubectl) or Flux. Its specification is taken as it is and never written; the run
+        writes the status alone. The user needs no right to create, patch or delete an C(OVNCluster).
+      - With V(resource) a missing C(OVNCluster) is an error, and so is O(state=absent), which would delete it.
+    type: str
+    choices: [options, resource]
+    default: options
   images:
     description: Images that take precedence over those in O(spec).
     type: dict
@@ -183,6 +192,11 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     var: control_plane.endpoints
 
+- name: Roll out what Flux has applied
+  c5c3.ovn.ovn_cluster:
+    kubeconfig: ~/.kube/control-plane
+    spec_from: resource
+
 - name: Take it away, but keep the data
   c5c3.ovn.ovn_cluster:
     kubeconfig: ~/.kube/control-plane
@@ -295,7 +309,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._control_plane.absent import delete_control_plane, remaining_data
 from ..module_utils._control_plane.control_plane import ControlPlane
-from ..module_utils._control_plane.desired import desired_from_params
+from ..module_utils._control_plane.desired import desired_from_params, refuse_deletion
 from ..module_utils._control_plane.observed_state import read_state
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import OvnError
@@ -338,6 +352,7 @@ def present(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
 def absent(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     params = module.params
     name, namespace = _place(params)
+    refuse_deletion(params, name)
     progress = Progress()
     try:
         delete_control_plane(
@@ -372,6 +387,7 @@ def main() -> t.NoReturn:
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "spec": {"type": "dict"},
             "definition": {"type": "dict"},
+            "spec_from": {"type": "str", "choices": ["options", "resource"], "default": "options"},
             "images": {"type": "dict", "options": {"ovn": {"type": "dict"}, "ovs": {"type": "dict"}}},
             "cluster_domain": {"type": "str", "default": "cluster.local"},
             "pod_security": {

@@ -45,6 +45,13 @@ options:
       - The specification of the C(OVNCluster) that is to be applied, see C(kubectl explain ovncluster.spec). What is left out has its default.
       - Without it the one of the C(OVNCluster) in the cluster; without that, all defaults.
     type: dict
+  spec_from:
+    description:
+      - As in M(c5c3.ovn.ovn_cluster). With V(resource) another client applies the C(OVNCluster), so a missing one is a finding, and no right to create,
+        patch or delete one is needed. O(spec) and O(images) cannot be given for O(kind=cluster) then.
+    type: str
+    choices: [options, resource]
+    default: options
   images:
     description: Images that take precedence over those in O(spec).
     type: dict
@@ -158,7 +165,7 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._api.schema_validator import validator_class
-from ..module_utils._errors import OvnError
+from ..module_utils._errors import InvalidInput, OvnError
 from ..module_utils._kubernetes.auth import credentials_of
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, hide_only_secrets
 from ..module_utils._kubernetes.connection import require_libraries
@@ -167,11 +174,15 @@ from ..module_utils._precheck_kubernetes.precheck import Precheck, connection_fi
 
 def _check(params: dict[str, t.Any]) -> dict[str, t.Any]:
     server, requests, precheck = params["host"] or "", 0, None
+    if params["kind"] == "cluster" and params["spec_from"] == "resource" and (params["spec"] or params["images"]):
+        raise InvalidInput("spec and images cannot be given with spec_from=resource: the OVNCluster in the cluster says it.")
     try:
         cluster = Cluster(params)
         server = cluster.server
         precheck = Precheck(
-            cluster, params["kind"], params["name"], params["namespace"], own_secret=params["own_secret"]
+            *(cluster, params["kind"], params["name"], params["namespace"]),
+            own_secret=params["own_secret"],
+            own_resource=params["kind"] != "cluster" or params["spec_from"] == "options",
         )
         try:
             precheck.run(params["spec"], params["images"] or {}, params["tls_secret"])
@@ -194,6 +205,7 @@ def main() -> t.NoReturn:
             "name": {"type": "str", "default": "ovn"},
             "namespace": {"type": "str", "default": "ovn-system"},
             "spec": {"type": "dict"},
+            "spec_from": {"type": "str", "choices": ["options", "resource"], "default": "options"},
             "images": {"type": "dict", "options": {"ovn": {"type": "dict"}, "ovs": {"type": "dict"}}},
             "tls_secret": {"type": "str", "no_log": False},  # its name
             "own_secret": {"type": "bool", "default": True, "no_log": False},

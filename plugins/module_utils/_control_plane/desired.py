@@ -18,7 +18,7 @@ from .._api.crds import check_revision, custom_resource_definitions
 from .._api.names import API_VERSION, CONFIG_NAME, POD_SECURITY, Object, labels, record_name, relay_name, witness_name
 from .._api.spec import ClusterSpec, parse_spec
 from .._databases import DATABASES, Database
-from .._errors import InvalidInput
+from .._errors import InvalidInput, Refused
 from .._kubernetes.apply import ObjectChange, key_of
 from .observed_state import ObservedCluster
 
@@ -78,8 +78,13 @@ class DesiredCluster:
 
 
 def desired_from_params(params: t.Mapping[str, t.Any], existing: Object | None) -> DesiredCluster:
-    """Return the options, checked; `InvalidInput` names the one that cannot work. Without `spec` and `definition` the `existing` OVNCluster counts."""
+    """Return the options, checked; `InvalidInput` names the one that cannot work. Without `spec` and `definition` the `existing` OVNCluster counts.
+
+    With `spec_from` resource it always does, and it is `Refused` that there is none.
+    """
     definition = params["definition"] or {}
+    if params["spec_from"] == "resource":
+        check_source(params, existing)
     if definition and (definition.get("kind"), definition.get("apiVersion")) != ("OVNCluster", API_VERSION):
         raise InvalidInput(
             f"definition is a {definition.get('apiVersion')} {definition.get('kind')}, not a {API_VERSION} OVNCluster."
@@ -123,6 +128,30 @@ def desired_from_params(params: t.Mapping[str, t.Any], existing: Object | None) 
         wait=params["wait"],
         wait_timeout=params["wait_timeout"],
     )
+
+
+def check_source(params: t.Mapping[str, t.Any], existing: Object | None) -> None:
+    """Check that nothing but the `existing` OVNCluster says what it should be: another client keeps it."""
+    given = [option for option in ("spec", "definition", "images") if params[option]]
+    if given:
+        raise InvalidInput(
+            f"{' and '.join(given)} cannot be given with spec_from=resource: another client keeps OVNCluster {params['name']}. Have that client set these "
+            "fields, or leave spec_from out."
+        )
+    if existing is None:
+        raise Refused(
+            f"OVNCluster {params['name']} does not exist in namespace {params['namespace']}, and spec_from=resource takes what another client has applied. "
+            "Apply it there first (kubectl apply, Flux), or set spec_from to options. Nothing was changed."
+        )
+
+
+def refuse_deletion(params: t.Mapping[str, t.Any], name: str) -> None:
+    """Raise `Refused` if another client keeps the OVNCluster that `state` absent would delete."""
+    if params["spec_from"] == "resource":
+        raise Refused(
+            f"OVNCluster {name} is not deleted: with spec_from=resource another client keeps it, and would apply it again. Delete it with that client, then "
+            "run with state=absent and without spec_from. Nothing was changed."
+        )
 
 
 def _cluster_id(params: t.Mapping[str, t.Any], database: Database) -> str | None:

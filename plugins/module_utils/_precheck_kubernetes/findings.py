@@ -18,6 +18,7 @@ CODES = (
     "api_unreachable",
     "api_credentials",
     "api_version",
+    "resource_missing",
     "specification_invalid",
     "permission_missing",
     "namespace_terminating",

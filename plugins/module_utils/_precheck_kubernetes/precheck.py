@@ -37,9 +37,12 @@ if t.TYPE_CHECKING:
 class Precheck:
     """`findings` and `facts` are what the module returns."""
 
-    def __init__(self, cluster: Cluster, kind: Kind, name: str, namespace: str, *, own_secret: bool) -> None:
+    def __init__(
+        self, cluster: Cluster, kind: Kind, name: str, namespace: str, *, own_secret: bool, own_resource: bool = True
+    ) -> None:
+        """`own_resource`: the run applies the OVNCluster; if not, another client has to have done so."""
         self.cluster, self.kind, self.name, self.namespace = cluster, kind, name, namespace
-        self.own_secret = own_secret
+        self.own_secret, self.own_resource = own_secret, own_resource
         self.findings: list[Finding] = []
         self.facts: dict[str, t.Any] = {"server": cluster.server, "images": [], "not_tested": []}
 
@@ -51,6 +54,8 @@ class Precheck:
         reader = Reader(self.cluster, self.name, self.namespace)
         observed = reader.read(self.kind)
         observed.version = version
+        if not self.own_resource and observed.resource is None and observed.is_readable("OVNCluster"):
+            self.findings.append(_resource_missing(self.name, self.namespace))
         spec = self._specification(raw, images, observed)
         self.findings += judge_namespace(observed.namespace, self.kind)
         self.findings += judge_definitions(observed.definitions)
@@ -116,7 +121,8 @@ class Precheck:
         self.findings += judge_accounts(missing, given, self.namespace, exists=exists)
 
     def _check_rights(self, spec: ClusterSpec | None, observed: ObservedKubernetes) -> None:
-        rights = needed_rights(self.kind, {"optional", *needs(self.kind, spec, observed, own_secret=self.own_secret)})
+        which = needs(self.kind, spec, observed, own_secret=self.own_secret, own_resource=self.own_resource)
+        rights = needed_rights(self.kind, {"optional", *which})
         if self.kind == "hypervisors" and spec is not None and spec.has_node_certificates:
             rights += node_certificate_rights(self.namespace)
         if self.kind == "hypervisors":
@@ -178,9 +184,22 @@ class Precheck:
         return result.stdout.split()
 
 
-def needs(kind: Kind, spec: ClusterSpec | None, observed: ObservedKubernetes, *, own_secret: bool) -> list[Need]:
+def _resource_missing(name: str, namespace: str) -> Finding:
+    return Finding(
+        "resource_missing",
+        f"OVNCluster {namespace}/{name}",
+        "It does not exist, and spec_from=resource takes what another client has applied.",
+        "Apply it there first (kubectl apply, Flux), or set ovn_cluster_from to inventory.",
+    )
+
+
+def needs(
+    kind: Kind, spec: ClusterSpec | None, observed: ObservedKubernetes, *, own_secret: bool, own_resource: bool = True
+) -> list[Need]:
     """Return which rights a run of this specification needs in a cluster that looks like this. None: an invalid specification."""
     found: list[Need] = ["always"]
+    if kind == "cluster" and own_resource:
+        found.append("own resource")
     if spec is None or spec.tls.enabled:
         found += ["secret", "own secret"] if own_secret else ["secret"]
     if spec is not None and (spec.northbound.service.needs_nodes or spec.southbound.service.needs_nodes):

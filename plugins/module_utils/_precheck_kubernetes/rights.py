@@ -20,7 +20,7 @@ from .._tls_options import CHASSIS_SIGNER
 from .findings import Kind
 
 Purpose = t.Literal["view", "ping"]
-Need = t.Literal["always", "secret", "own secret", "node ports", "namespace", "definitions", "optional"]
+Need = t.Literal["always", "secret", "own secret", "own resource", "node ports", "namespace", "definitions", "optional"]
 
 _RBAC = "rbac.authorization.k8s.io"
 _CRD = "apiextensions.k8s.io"
@@ -33,8 +33,8 @@ _OBJECT = ("list", "create", "patch", "delete")  # of a kind that is compared, a
 class Right(t.NamedTuple):
     """Verbs on one resource, in the namespace unless `cluster_wide`. `names` limits it to these objects.
 
-    `need` says which runs need it: all of them, those with TLS ("secret"; "own secret" if ovn_pki writes it), with node ports, those that make the namespace
-    or write the definitions. A run goes on without an "optional" one; `without` says what it lacks then.
+    `need` says which runs need it: all of them, those with TLS ("secret"; "own secret" if ovn_pki writes it), those that apply the OVNCluster ("own
+    resource"), with node ports, those that make the namespace or write the definitions. A run goes on without an "optional" one; `without` says what it lacks then.
     """
 
     group: str
@@ -75,7 +75,8 @@ _CLUSTER = (
     Right("policy", "poddisruptionbudgets", _OBJECT),
     Right(_RBAC, "roles", _OBJECT),
     Right(_RBAC, "rolebindings", _OBJECT),
-    Right(GROUP, "ovnclusters", ("get", "watch", *_OBJECT)),
+    Right(GROUP, "ovnclusters", ("get", "watch", "list")),
+    Right(GROUP, "ovnclusters", ("create", "patch", "delete"), "own resource"),
     Right(GROUP, "ovnclusters/status", ("get", "patch")),
     Right(_CRD, "customresourcedefinitions", ("create", "patch"), "definitions", _DEFINITIONS, True),
     Right("", "nodes", ("list",), "node ports", cluster_wide=True),
@@ -210,9 +211,13 @@ def needed_rights(kind: Kind, needs: t.Container[str]) -> list[Right]:
     return [right for right in RIGHTS[kind] if right.need in needs]
 
 
-def roles(kind: Kind, name: str, namespace: str) -> list[Object]:
-    """Return the ClusterRole and the Role for all runs, without the right to make the namespace and the definitions."""
-    return _roles([right for right in RIGHTS[kind] if right.need not in PREPARATION], name, namespace)
+def roles(kind: Kind, name: str, namespace: str, *, own_resource: bool = True) -> list[Object]:
+    """Return the ClusterRole and the Role for all runs, without the right to make the namespace and the definitions.
+
+    `own_resource`: runs apply the OVNCluster; without, they take it as another client keeps it.
+    """
+    left_out = PREPARATION if own_resource else (*PREPARATION, "own resource")
+    return _roles([right for right in RIGHTS[kind] if right.need not in left_out], name, namespace)
 
 
 def limited_roles(purpose: Purpose, kind: Kind, name: str, namespace: str) -> list[Object]:

@@ -11,9 +11,10 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired im
     desired_from_params,
     is_config,
     keep_claims,
+    refuse_deletion,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, OvnError, Refused
 
 CID = "aaaaaaaa-1111-4111-8111-111111111111"
 KIND = {"apiVersion": "ovn.c5c3.io/v1alpha1", "kind": "OVNCluster"}
@@ -25,6 +26,7 @@ def desired(existing: dict[str, t.Any] | None = None, **options: t.Any) -> Desir
         "namespace": "ovn-system",
         "spec": None,
         "definition": None,
+        "spec_from": "options",
         "images": None,
         "cluster_domain": "cluster.local",
         "pod_security": "restricted",
@@ -178,3 +180,39 @@ def test_the_configuration_for_others() -> None:
     assert is_config({"kind": "ConfigMap", "metadata": {"name": "ovn-config"}})
     assert not is_config({"kind": "ConfigMap", "metadata": {"name": "ovn-scripts"}})
     assert not is_config({"kind": "Secret", "metadata": {"name": "ovn-config"}})
+
+
+RESOURCE = {**KIND, "metadata": {"name": "ovn"}, "spec": {"northbound": {"replicas": 1}}}
+
+
+def test_the_resource_of_another_client_is_not_declared() -> None:
+    found = desired(RESOURCE, spec_from="resource")
+    assert not found.declared
+    assert found.raw == RESOURCE["spec"]
+    assert found.spec.northbound.replicas == 1
+
+
+@pytest.mark.parametrize(
+    ("existing", "options", "kind", "message"),
+    [
+        pytest.param(
+            None, {}, Refused, r"OVNCluster ovn does not exist in namespace ovn-system, .* Apply it there first", id="none"
+        ),
+        pytest.param(RESOURCE, {"spec": {"northd": {}}}, InvalidInput, "spec cannot be given", id="a specification"),
+        pytest.param(RESOURCE, {"definition": RESOURCE}, InvalidInput, "definition cannot be given", id="a definition"),
+        pytest.param(
+            RESOURCE, {"images": {"ovn": {"tag": "1"}}}, InvalidInput, "images cannot be given", id="an image"
+        ),
+    ],
+)  # fmt: skip
+def test_nothing_counts_beside_the_resource(
+    existing: dict[str, t.Any] | None, options: dict[str, t.Any], kind: type[OvnError], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        desired(existing, spec_from="resource", **options)
+
+
+def test_the_resource_of_another_client_is_not_deleted() -> None:
+    refuse_deletion({"spec_from": "options"}, "ovn")
+    with pytest.raises(Refused, match="OVNCluster ovn is not deleted: .* Delete it with that client"):
+        refuse_deletion({"spec_from": "resource"}, "ovn")

@@ -81,12 +81,14 @@ def cluster(**raw: t.Any) -> ClusterSpec:
     ],
 )
 def test_needs(kind: Kind, spec: ClusterSpec | None, observed: ObservedKubernetes, found: list[str]) -> None:
-    assert needs(kind, spec, observed, own_secret=True) == ["always", *found]
+    own = ["own resource"] if kind == "cluster" else []
+    assert needs(kind, spec, observed, own_secret=True) == ["always", *own, *found]
 
 
 def test_the_secret_of_another_owner_is_only_read() -> None:
     observed = ObservedKubernetes(namespace=NAMESPACE, definitions=APPLIED)
-    assert needs("cluster", cluster(tls={"enabled": True}), observed, own_secret=False) == ["always", "secret"]
+    spec = cluster(tls={"enabled": True})
+    assert needs("cluster", spec, observed, own_secret=False, own_resource=False) == ["always", "secret"]
 
 
 @pytest.mark.parametrize(

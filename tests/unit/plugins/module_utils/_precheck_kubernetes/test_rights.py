@@ -51,7 +51,7 @@ APPLIED: dict[Kind, list[dict[str, t.Any]]] = {
 
 def verbs(kind: Kind) -> dict[tuple[str, str], set[str]]:
     found: dict[tuple[str, str], set[str]] = {}
-    for right in needed_rights(kind, {"always", "own secret", "secret"}):
+    for right in needed_rights(kind, {"always", "own resource", "own secret", "secret"}):
         found.setdefault((right.group, right.resource), set()).update(right.verbs)
     return found
 
@@ -206,3 +206,15 @@ def test_the_page_has_the_roles_of_the_table() -> None:
     shown = [one for block in blocks for one in yaml.safe_load_all(block)]
     text = "\n---\n".join(yaml.safe_dump(one, sort_keys=False, default_flow_style=None, width=150) for one in made)
     assert shown == made, f"docs/kubernetes-rights.md should have\n{text}"
+
+
+def test_who_takes_the_resource_of_another_client_may_not_write_it() -> None:
+    def verbs(*, own_resource: bool) -> dict[str, list[str]]:
+        _everywhere, role = roles("cluster", "x", "net", own_resource=own_resource)
+        return {rule["resources"][0]: rule["verbs"] for rule in role["rules"]}
+
+    theirs, own = verbs(own_resource=False), verbs(own_resource=True)
+    assert theirs.pop("ovnclusters") == ["get", "watch", "list"]
+    assert own.pop("ovnclusters") == ["get", "watch", "list", "create", "patch", "delete"]
+    assert theirs["ovnclusters/status"] == ["get", "patch"]
+    assert theirs == own
