@@ -34,6 +34,10 @@ options:
     description: Domain of the names of Services, as given to M(c5c3.ovn.ovn_cluster).
     type: str
     default: cluster.local
+  endpoints:
+    description: Whether to read Services, nodes and CA certificates, too. V(false) costs one request, and RV(endpoints) and RV(ca_certificate) are empty.
+    type: bool
+    default: true
 requirements:
   - "kubernetes and jsonschema (PyPI) on the control node"
 seealso:
@@ -67,7 +71,7 @@ endpoints:
   type: dict
   sample: {"northbound": "ssl:192.0.2.11:31641,ssl:192.0.2.12:30642,ssl:192.0.2.13:32101"}
 tls_secret:
-  description: Name of the Secret with key, certificate and CA; empty without TLS.
+  description: Name of the Secret with key, certificate and CA; empty without TLS, and without O(endpoints).
   returned: success
   type: str
   sample: ovn-tls
@@ -113,10 +117,10 @@ def _ca_certificate(cluster: Cluster, namespace: str, secret: str, bundle: Confi
 def read(cluster: Cluster, params: dict[str, t.Any], warn: t.Callable[[str], None]) -> dict[str, t.Any]:
     name, namespace = params["name"], params["namespace"]
     resource = cluster.get(API_VERSION, "OVNCluster", name, namespace)
-    if resource is None:
+    if resource is None or not params["endpoints"]:
         empty = Endpoints().as_dict()
         nothing = {"tls_secret": "", "ca_config_map": {}, "ca_certificate": ""}
-        return {"exists": False, "endpoints": empty, "cluster": {}, **nothing}
+        return {"exists": resource is not None, "endpoints": empty, "cluster": resource or {}, **nothing}
     spec = parse_spec(resource.get("spec") or {}, name=name, namespace=namespace)
     place = ControlPlaneAddress(name, namespace, params["cluster_domain"], spec)
     bundle = spec.tls.ca_config_map_ref if spec.tls.enabled else None
@@ -138,6 +142,7 @@ def main() -> t.NoReturn:
             "name": {"type": "str", "default": "ovn"},
             "namespace": {"type": "str", "default": "ovn-system"},
             "cluster_domain": {"type": "str", "default": "cluster.local"},
+            "endpoints": {"type": "bool", "default": True},
         },
         supports_check_mode=True,
     )

@@ -175,7 +175,9 @@ from ..module_utils._precheck_kubernetes.precheck import Precheck, connection_fi
 def _check(params: dict[str, t.Any]) -> dict[str, t.Any]:
     server, requests, precheck = params["host"] or "", 0, None
     if params["kind"] == "cluster" and params["spec_from"] == "resource" and (params["spec"] or params["images"]):
-        raise InvalidInput("spec and images cannot be given with spec_from=resource: the OVNCluster in the cluster says it.")
+        raise InvalidInput(
+            "spec and images cannot be given with spec_from=resource: the OVNCluster in the cluster says it."
+        )
     try:
         cluster = Cluster(params)
         server = cluster.server

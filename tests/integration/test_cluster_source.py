@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import pathlib
+import re
 import typing as t
 
 import _control_plane
+import _playbooks
 import _rights
 import pytest
-from _control_plane import PLACES, WHOLE, ControlPlane, touched
+from _control_plane import PLACES, SIZES, WHOLE, ControlPlane, touched
 from _pods_on_api import Kubelet
 from _rights import Operator, Requests
+from conftest import until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION
@@ -30,6 +36,14 @@ WRITING = {("ovn.c5c3.io", "ovnclusters", verb) for verb in ("create", "patch", 
 
 def define(plane: ControlPlane) -> None:
     converge(Cluster({"kubeconfig": plane.server.kubeconfig}), custom_resource_definitions(), {}, check_mode=False)
+
+    def served() -> bool:
+        with contextlib.suppress(OSError):
+            plane.server.request("GET", PLACES["OVNCluster"].format(plane.namespace))
+            return True
+        return False
+
+    until(served, "the API server to serve OVNClusters")
 
 
 def apply(plane: ControlPlane, spec: dict[str, t.Any], manager: str = "kustomize-controller") -> None:
@@ -119,10 +133,147 @@ def test_the_precheck_asks_for_no_right_to_write_it(plane: ControlPlane, granted
     def codes(**options: t.Any) -> dict[str, str]:
         given = {"kubeconfig": granted.kubeconfig, "kind": "cluster", **options}
         found = plane.module(ovn_precheck_kubernetes, given, False, False)["findings"]
-        return {one["code"]: one["object"] for one in found if one["code"] in ("resource_missing", "permission_missing")}
+        return {
+            one["code"]: one["object"] for one in found if one["code"] in ("resource_missing", "permission_missing")
+        }
 
     assert codes(spec_from="resource") == {"resource_missing": f"OVNCluster {plane.namespace}/ovn"}
     apply(plane, WHOLE)
     assert codes(spec_from="resource") == {}
     assert codes(spec=WHOLE) == {"permission_missing": f"ovnclusters.ovn.c5c3.io in namespace {plane.namespace}"}
     assert {right.resource for right in needed_rights("cluster", {"own resource"})} == {"ovnclusters"}
+
+
+# --- playbooks --------------------------------------------------------------------------------------------------------
+
+MAPPINGS = [{"physicalNetwork": "physnet1", "bridge": "br-ex", "ports": ["eth1"]}]
+WHOLE_SITE = {
+    **WHOLE,
+    **{database: {**WHOLE[database], "service": {"type": "NodePort", "allowPlaintext": True}} for database in SIZES},
+    "bridgeMappings": MAPPINGS,
+    "encapsulation": {"type": "vxlan"},
+    "gateway": {"nodeSelector": {"edge": "yes"}},
+    "ovs": {"datapathType": "netdev", "underlay": {"bridge": "br-phy", "interface": "eth2"}},
+    "controller": {"nodeSelector": {"rack": "one"}},
+    "ovnImage": {"repository": "registry.example/ovn", "tag": "x"},
+}
+CLUSTER = {"ovn_backend": "kubernetes"}
+# What roles make of it, on each host and with localhost outside of the run
+SHOWN = [
+    {
+        "hosts": "localhost:all",
+        "gather_facts": False,
+        "tasks": [{"ansible.builtin.import_role": {"name": "c5c3.ovn.ovn_verify", "tasks_from": "inventory"}}],
+    },
+    {
+        "hosts": "ovn_hypervisors",
+        "gather_facts": False,
+        "roles": [{"role": "c5c3.ovn.ovn_hypervisor", "when": False}],
+        "tasks": [
+            {  # no field of the resource counts as an option of machines
+                "ansible.builtin.include_role": {"name": "c5c3.ovn.ovn_hypervisor", "tasks_from": "kubernetes_check"},
+                "when": "inventory_hostname == 'rack'",
+            },
+            {
+                "ansible.builtin.copy": {
+                    "dest": "{{ shown }}/{{ inventory_hostname }}.json",
+                    "content": "{{ {'spec': _ovn_hypervisor_desired.spec | default({}), 'types': ovn_hypervisor_encapsulation_type,"
+                    " 'mappings': _ovn_hypervisor_desired.bridge_mappings | default([])} | to_json }}",
+                    "mode": "0600",
+                },
+                "become": False,
+            },
+        ],
+    },
+]
+
+
+class Site:
+    """An inventory of one control plane and one hypervisor cluster, on the same API server, and a machine."""
+
+    def __init__(self, plane: ControlPlane, folder: pathlib.Path, collection_path: str) -> None:
+        self.plane, self.folder = plane, folder
+        self.environment = _playbooks.environment(folder, collection_path, ANSIBLE_REMOTE_TEMP=str(folder / "remote"))
+
+    def run(self, *arguments: str, **variables: t.Any) -> tuple[int, str]:
+        groups = {
+            "ovn_central": {"hosts": {"plane": CLUSTER}},
+            "ovn_hypervisors": {"hosts": {"rack": CLUSTER, "machine": {}}},
+        }
+        place = {"ovn_kubeconfig": self.plane.server.kubeconfig, "ovn_namespace": self.plane.namespace}
+        given = {"ovn_cluster_from": "resource", "ovn_tls": False, **place, **variables}
+        inventory = _playbooks.write_inventory(self.folder / "hosts.yml", groups, **given)
+        done = _playbooks.run(["-i", str(inventory), *arguments], self.environment, timeout=170)
+        return done.returncode, re.sub(r"\s+", " ", done.stdout + done.stderr)
+
+    def shown(self, *arguments: str) -> dict[str, t.Any]:
+        """What the role makes of it, by host."""
+        book = self.folder / "show.yml"
+        book.write_text(json.dumps(SHOWN))
+        code, output = self.run(str(book), *arguments, shown=str(self.folder))
+        assert code == 0, output
+        found = {path.stem: json.loads(path.read_text()) for path in self.folder.glob("*.json")}
+        for path in self.folder.glob("*.json"):
+            path.unlink()
+        return found
+
+
+@pytest.fixture
+def site(plane: ControlPlane, tmp_path: pathlib.Path, collection_path: str) -> Site:
+    define(plane)
+    return Site(plane, tmp_path, collection_path)
+
+
+@pytest.mark.timeout(300)
+def test_playbooks_take_the_resource_as_it_is(site: Site) -> None:
+    apply(site.plane, WHOLE_SITE)
+    applied = site.plane.get("OVNCluster", "ovn")
+    code, output = site.run("--check", "c5c3.ovn.central")
+    assert code == 0, output
+    assert "created StatefulSet ovn-northbound" in output
+    assert "OVNCluster ovn" not in output.split("Report the changes")[1].split("Publish")[0]
+    assert site.plane.get("OVNCluster", "ovn") == applied
+
+    for arguments in ((), ("--limit", "rack,machine")):
+        found = site.shown(*arguments)
+        assert found["rack"]["spec"] == applied["spec"]
+        assert found["machine"]["types"] == ["vxlan"]
+        assert found["machine"]["mappings"] == [{"physical_network": "physnet1", "bridge": "br-ex", "ports": ["eth1"]}]
+
+    # An edit by its owner
+    apply(site.plane, {**WHOLE_SITE, "bridgeMappings": []})
+    assert site.shown()["machine"]["mappings"] is None
+
+
+@pytest.mark.timeout(300)
+def test_what_the_inventory_says_otherwise_is_refused_before_anything_is_done(site: Site) -> None:
+    code, output = site.run("c5c3.ovn.central")
+    assert code == 2, output
+    assert f"OVNCluster {site.plane.namespace}/ovn of plane does not exist, and ovn_cluster_from is resource." in output
+    assert (
+        "Apply it there first (kubectl apply, Flux), or set ovn_cluster_from to inventory. Nothing was done." in output
+    )
+    apply(site.plane, WHOLE_SITE)
+    code, output = site.run(
+        "c5c3.ovn.site", ovn_image={"tag": "y"}, ovn_hypervisor_bridge_mappings=[], ovn_central_replicas=5
+    )
+    assert code == 2, output
+    for text in (
+        "ovn_image (ovnImage) on plane, rack",
+        "ovn_central_replicas (northbound.replicas) on plane",
+        "ovn_hypervisor_bridge_mappings (bridgeMappings) on rack, machine",
+    ):
+        assert text in output
+    assert "Nothing was done." in output
+    assert site.plane.ours() == {}
+
+
+def test_a_role_alone_does_not_take_the_inventory_for_the_resource(site: Site) -> None:
+    apply(site.plane, WHOLE_SITE)
+    book = site.folder / "alone.yml"
+    role = {"ansible.builtin.import_role": {"name": "c5c3.ovn.ovn_central"}}
+    book.write_text(json.dumps([{"hosts": "ovn_central", "gather_facts": False, "tasks": [role]}]))
+    code, output = site.run(str(book))
+    assert code == 2, output
+    assert "the OVNCluster was not read in this run" in output
+    assert site.plane.ours() == {}

@@ -135,13 +135,13 @@ def check_source(params: t.Mapping[str, t.Any], existing: Object | None) -> None
     given = [option for option in ("spec", "definition", "images") if params[option]]
     if given:
         raise InvalidInput(
-            f"{' and '.join(given)} cannot be given with spec_from=resource: another client keeps OVNCluster {params['name']}. Have that client set these "
-            "fields, or leave spec_from out."
+            f"{' and '.join(given)} cannot be given with spec_from=resource (ovn_cluster_from): another client keeps OVNCluster {params['name']}. Have that "
+            "client set these fields, or leave spec_from out."
         )
     if existing is None:
         raise Refused(
-            f"OVNCluster {params['name']} does not exist in namespace {params['namespace']}, and spec_from=resource takes what another client has applied. "
-            "Apply it there first (kubectl apply, Flux), or set spec_from to options. Nothing was changed."
+            f"OVNCluster {params['name']} does not exist in namespace {params['namespace']}, and spec_from=resource takes what another client has "
+            "applied. Apply it there first (kubectl apply, Flux), or set spec_from to options (ovn_cluster_from to inventory). Nothing was changed."
         )
 
 
@@ -149,8 +149,8 @@ def refuse_deletion(params: t.Mapping[str, t.Any], name: str) -> None:
     """Raise `Refused` if another client keeps the OVNCluster that `state` absent would delete."""
     if params["spec_from"] == "resource":
         raise Refused(
-            f"OVNCluster {name} is not deleted: with spec_from=resource another client keeps it, and would apply it again. Delete it with that client, then "
-            "run with state=absent and without spec_from. Nothing was changed."
+            f"OVNCluster {name} is not deleted: with spec_from=resource (ovn_cluster_from) another client keeps it, and would apply it again. Delete it with "
+            "that client, then run with state=absent and without spec_from. Nothing was changed."
         )
 
 

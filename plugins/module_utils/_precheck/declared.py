@@ -18,6 +18,7 @@ from .._flows import TUNNEL_PORTS, ports_between
 from .._inventory import address_of, encapsulation_ip_of, system_id_of
 from .._ovsdb.endpoint import parse_endpoints
 from .._packages.plan import desired_versions
+from .._roles.cluster_source import encapsulation_types_of
 from .._roles.firewall import needed_packages
 from .._roles.variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, is_true, members_of
 from .addresses import canonical, literal
@@ -232,9 +233,7 @@ def _with_chassis(host: DeclaredHost, variables: Variables) -> DeclaredHost:
         host,
         system_id=system_id_of(host.name, variables),
         encapsulation=tuple(canonical(address) for address in as_list(addresses)),
-        encapsulation_types=tuple(
-            as_list(first_value(variables, "ovn_hypervisor_encapsulation_type", default="geneve"))
-        ),
+        encapsulation_types=tuple(encapsulation_types_of(variables)),
         underlay=str(underlay.get("interface") or "") if isinstance(underlay, t.Mapping) else "",
         userspace=first_value(variables, "ovn_hypervisor_datapath_type") == "netdev",
         elsewhere=_elsewhere(variables),

@@ -188,7 +188,7 @@ def _resource_missing(name: str, namespace: str) -> Finding:
     return Finding(
         "resource_missing",
         f"OVNCluster {namespace}/{name}",
-        "It does not exist, and spec_from=resource takes what another client has applied.",
+        "It does not exist, and spec_from=resource (ovn_cluster_from) takes what another client has applied.",
         "Apply it there first (kubectl apply, Flux), or set ovn_cluster_from to inventory.",
     )
 

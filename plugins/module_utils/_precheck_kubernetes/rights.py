@@ -34,7 +34,8 @@ class Right(t.NamedTuple):
     """Verbs on one resource, in the namespace unless `cluster_wide`. `names` limits it to these objects.
 
     `need` says which runs need it: all of them, those with TLS ("secret"; "own secret" if ovn_pki writes it), those that apply the OVNCluster ("own
-    resource"), with node ports, those that make the namespace or write the definitions. A run goes on without an "optional" one; `without` says what it lacks then.
+    resource"), with node ports, those that make the namespace or write the definitions. A run goes on without an "optional" one; `without` says what it lacks
+    then.
     """
 
     group: str

@@ -135,6 +135,7 @@ class CentralClusterOptions:
     storage_class: str | None = None
     service_type: str | None = None
     tls_secret: str | None = None
+    cluster_from: str = "inventory"  # resource: `spec` is that of the OVNCluster that another client applies
     # These have no effect in Kubernetes.
     northbound_options: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     southbound_options: dict[str, t.Any] = dataclasses.field(default_factory=dict)
@@ -240,11 +241,13 @@ def desired_state(
 def cluster_spec(
     options: CentralClusterOptions, *, has_client_bundle: bool = False, shared_certificates: bool = False
 ) -> dict[str, t.Any]:
-    """Return the specification of the OVNCluster: what the options say, and what `ovn_central_spec` says over that.
+    """Return the specification of the OVNCluster: what the options say, and what `ovn_central_spec` says over that. That of another client stays as it is.
 
     `has_client_bundle`: ovn_pki makes the Secret, with a bundle for the clients of the Southbound. `shared_certificates`: there are chassis whose certificate
     does not have their name, so that they could write nothing with a role.
     """
+    if options.cluster_from == "resource":
+        return options.spec
     storage = _given(size=options.storage_size, storageClass=options.storage_class)
     database = {
         "electionTimer": options.election_timer,

@@ -18,6 +18,7 @@ from .._firewall.unit import unit_files, units
 from .._flows import FLOWS, TUNNEL_PORTS, MachineFlow, Party
 from .._inventory import address_of, encapsulation_ip_of
 from .._units import own_unit
+from .cluster_source import encapsulation_types_of
 from .distribution import run_directory_of
 from .variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, is_true, members_of
 
@@ -189,7 +190,7 @@ class _Overlaid(t.Mapping[str, t.Any]):
 
 def _flows(host: FilteredMachine, party: Party) -> t.Iterator[MachineFlow]:
     """Tunnels are filtered where networks are declared for them, and packets of a datapath in userspace pass no rule of the kernel."""
-    kinds = as_list(first_value(host.variables, "ovn_hypervisor_encapsulation_type", default="geneve"))
+    kinds = encapsulation_types_of(host.variables)
     own_tunnels = {TUNNEL_PORTS[kind] for kind in kinds if kind in TUNNEL_PORTS}
     filters_tunnels = bool(_declared(host, _TUNNEL_NETWORKS)) and (
         first_value(host.variables, "ovn_hypervisor_datapath_type") != "netdev"

@@ -20,6 +20,7 @@ from .._api.tls_spec import gives_node_certificates
 from .._databases import DATABASES, Database
 from .._errors import InvalidInput
 from .._systemd_sandbox import Sandbox, sandbox_settings
+from .cluster_source import camel_mappings, machine_mappings, specification_of_resource
 from .distribution import socket_of
 from .endpoints import endpoints_of
 from .hypervisor_units import controller_state, openvswitch_files, openvswitch_units, running_unit
@@ -55,6 +56,11 @@ class HypervisorMachineOptions:
     unknown_units: list[str] = dataclasses.field(default_factory=list)
     bridges: list[dict[str, t.Any]] = dataclasses.field(default_factory=list)
     underlay: dict[str, t.Any] = dataclasses.field(default_factory=dict)  # empty, or bridge, interface and address
+    bridge_mappings: list[dict[str, t.Any]] | None = None
+    cluster_from: str = "inventory"
+    resource: dict[str, t.Any] = dataclasses.field(
+        default_factory=dict
+    )  # what was read of the OVNCluster of another client
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +76,8 @@ class HypervisorClusterOptions:
     datapath_type: str = ""
     node_certificates: str = "shared"
     bridge_mappings: list[dict[str, t.Any]] | None = None
+    cluster_from: str = "inventory"
+    resource: dict[str, t.Any] = dataclasses.field(default_factory=dict)  # as of a machine
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,8 +138,12 @@ def _machine_state(options: HypervisorMachineOptions) -> dict[str, t.Any]:
             f"{PREFIX}underlay is set, and {PREFIX}openvswitch is existing: its bridge takes over an interface, which is up to the owner of that "
             "Open vSwitch. Let the owner make the bridge, and remove the option. Nothing was changed."
         )
+    read = specification_of_resource(options.cluster_from, options.resource)
+    mappings = options.bridge_mappings
     return {
         "openvswitch": options.openvswitch,
+        # None leaves those of the machine alone.
+        "bridge_mappings": machine_mappings(read) if read is not None and mappings is None else mappings,
         "bridges": [*options.bridges, *([bridge] if bridge else [])],
         "openvswitch_units": [] if existing else openvswitch_units(options.openvswitch_service),
         "openvswitch_files": drop_ins,
@@ -160,7 +172,19 @@ def _machine_state(options: HypervisorMachineOptions) -> dict[str, t.Any]:
 
 
 def _cluster_state(options: HypervisorClusterOptions) -> dict[str, t.Any]:
-    """The specification of the control plane's OVNCluster counts more than the other options."""
+    """The specification of the control plane's OVNCluster counts more than the other options. That of another client counts alone."""
+    read = specification_of_resource(options.cluster_from, options.resource)
+    merged = _inventory_specification(options) if read is None else read
+    tls = merged.get("tls") or {}
+    secret = (tls.get("certSecretRef") or {}).get("name")
+    return {
+        "spec": merged,
+        "tls_secret": secret or options.tls_secret,
+        "signs_for_nodes": gives_node_certificates(tls),
+    }
+
+
+def _inventory_specification(options: HypervisorClusterOptions) -> dict[str, t.Any]:
     own = {"nodeCertificates": "own"} if options.node_certificates == "own" else {}
     spec: dict[str, t.Any] = {"tls": {"enabled": options.tls, **own}}
     if options.image:
@@ -174,18 +198,8 @@ def _cluster_state(options: HypervisorClusterOptions) -> dict[str, t.Any]:
     if switch:
         spec["ovs"] = switch
     if options.bridge_mappings is not None:
-        spec["bridgeMappings"] = [
-            {"physicalNetwork" if key == "physical_network" else key: value for key, value in mapping.items()}
-            for mapping in options.bridge_mappings
-        ]
-    merged = dict_merge(spec, options.spec)
-    tls = merged.get("tls") or {}
-    secret = (tls.get("certSecretRef") or {}).get("name")
-    return {
-        "spec": merged,
-        "tls_secret": secret or options.tls_secret,
-        "signs_for_nodes": gives_node_certificates(tls),
-    }
+        spec["bridgeMappings"] = camel_mappings(options.bridge_mappings)
+    return t.cast("dict[str, t.Any]", dict_merge(spec, options.spec))
 
 
 def _ineffective_options(options: IneffectiveOptions) -> list[str]:
@@ -193,7 +207,7 @@ def _ineffective_options(options: IneffectiveOptions) -> list[str]:
     found = {
         "bridges": options.bridges,
         "underlay": options.underlay,
-        "encapsulation_type": options.encapsulation_type not in (_DEFAULT_ENCAPSULATION, [_DEFAULT_ENCAPSULATION]),
+        "encapsulation_type": options.encapsulation_type not in ("", _DEFAULT_ENCAPSULATION, [_DEFAULT_ENCAPSULATION]),
         "system_id (ovn_system_id)": options.system_id not in ("", options.host),
         "gateway (group ovn_gateways)": options.gateway,
         "encapsulation_ip (ovn_encapsulation_ip)": options.encapsulation_ip not in ("", options.host_address),

@@ -15,6 +15,7 @@ from .._api.names import CLIENT_CA_KEY, CLIENT_SERVICES, POD_SECURITY
 from .._api.tls_spec import gives_node_certificates
 from .._databases import DATABASES, Database
 from .._inventory import address_of, system_id_of
+from .cluster_source import FACT
 from .variables import (
     Backend,
     Groups,
@@ -83,6 +84,9 @@ def certificate_of(host: str, groups: Groups) -> Certificate:
 
 
 def _specification(variables: Variables, certificate: Certificate) -> Variables:
+    read: Variables = first_value(variables, FACT, default={})  # an OVNCluster that another client applies
+    if read:
+        return t.cast("Variables", read["spec"])
     role = "ovn_central_spec" if certificate == "central" else "ovn_hypervisor_spec"
     found: Variables = first_value(variables, role, "ovn_cluster_spec", default={})
     return found

@@ -214,5 +214,5 @@ def test_nothing_counts_beside_the_resource(
 
 def test_the_resource_of_another_client_is_not_deleted() -> None:
     refuse_deletion({"spec_from": "options"}, "ovn")
-    with pytest.raises(Refused, match="OVNCluster ovn is not deleted: .* Delete it with that client"):
+    with pytest.raises(Refused, match=r"OVNCluster ovn is not deleted: .* Delete it with that client"):
         refuse_deletion({"spec_from": "resource"}, "ovn")

@@ -1,0 +1,189 @@
+"""What an OVNCluster of another client says, and which variables of the inventory must not say something else."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import (
+    CentralClusterOptions,
+    cluster_problem,
+    cluster_spec,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.cluster_source import (
+    encapsulation_types_of,
+    find_source,
+    machine_mappings,
+    source_problem,
+    specification_of_resource,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor import desired_state
+
+Object = dict[str, t.Any]
+
+KUBERNETES: Object = {"ovn_backend": "kubernetes"}
+SPEC: Object = {
+    "northbound": {"replicas": 3, "electionTimer": 5000, "storage": {"size": "5Gi"}, "service": {"type": "NodePort"}},
+    "southbound": {"replicas": 3, "electionTimer": 5000, "storage": {"size": "10Gi"}, "service": {"type": "NodePort"}},
+    "northd": {"threads": 1},
+    "relay": {"rbac": True},
+    "ovs": {"mode": "managed", "datapathType": "system"},
+    "tls": {"enabled": True, "nodeCertificates": "own", "certSecretRef": {"name": "mine"}},
+    "encapsulation": {"type": "vxlan"},
+    "bridgeMappings": [
+        {"physicalNetwork": "b", "bridge": "br-b", "ports": []},
+        {"physicalNetwork": "a", "bridge": "br-a", "ports": ["eth1"]},
+    ],
+}
+MAPPINGS = [
+    {"physical_network": "a", "bridge": "br-a", "ports": ["eth1"]},
+    {"physical_network": "b", "bridge": "br-b"},
+]
+GROUPS = {"ovn_central": ["plane"], "ovn_hypervisors": ["rack", "m1", "m2", "m3", "m4"]}
+READ = {"name": "ovn", "namespace": "ovn-system", "spec": SPEC}
+
+
+def inventory(**hosts: Object) -> dict[str, Object]:
+    return {"plane": {**KUBERNETES}, "rack": {**KUBERNETES}, **{f"m{n}": {} for n in range(1, 5)}, **hosts}
+
+
+def answer(**spec: t.Any) -> Object:
+    return {"exists": True, "cluster": {"spec": {**SPEC, **spec}}}
+
+
+@pytest.mark.parametrize(
+    ("plane", "groups", "given", "reads", "problem"),
+    [
+        pytest.param({}, GROUPS, "inventory", False, "", id="the inventory is the default"),
+        pytest.param({"ovn_cluster_from": "resource"}, GROUPS, "inventory", True, "", id="the host counts"),
+        pytest.param({}, GROUPS, "resource", True, "", id="a variable of the play"),
+        pytest.param({"ovn_cluster_from": "resource", "ovn_verify_cluster_resource": READ}, GROUPS, "", False, "", id="read before"),
+        pytest.param({"ovn_cluster_from": "flux"}, GROUPS, "", False, "Set it to inventory or resource", id="another word"),
+        pytest.param({}, {"ovn_hypervisors": ["rack"]}, "resource", False, "no host of ovn_central says", id="elsewhere"),
+        pytest.param(
+            {"ovn_backend": "host", "ovn_cluster_from": "resource"}, GROUPS, "", False, "plane is a machine", id="machines"
+        ),
+    ],
+)  # fmt: skip
+def test_where_the_source_is(
+    plane: Object, groups: dict[str, list[str]], given: str, reads: bool, problem: str
+) -> None:
+    found = find_source(inventory(plane={**KUBERNETES, **plane}), groups, given)
+    assert found["reads"] is reads
+    assert problem in found["problem"]
+    assert bool(problem) is bool(found["problem"])
+
+
+def test_an_inventory_that_says_nothing_else_is_no_problem() -> None:
+    same = {
+        "plane": {
+            **KUBERNETES,
+            "ovn_central_replicas": "3",
+            "ovn_central_service_type": "NodePort",
+            "ovn_southbound_rbac": "yes",
+            "ovn_tls_secret": "mine",
+            "ovn_cluster_spec": {},
+            "ovn_image": {},
+        },
+        "rack": {**KUBERNETES, "ovn_node_certificates": "own", "ovn_hypervisor_openvswitch": "managed"},
+        "m1": {"ovn_hypervisor_bridge_mappings": MAPPINGS, "ovn_hypervisor_encapsulation_type": ["vxlan"]},
+    }
+    assert source_problem(inventory(**same), GROUPS, "plane", answer()) == ""
+
+
+@pytest.mark.parametrize(
+    ("host", "variables", "text"),
+    [
+        ("plane", {"ovn_cluster_spec": {"northd": {}}}, "ovn_cluster_spec (the whole spec) on plane"),
+        ("plane", {"ovn_central_spec": {"northd": {}}}, "ovn_central_spec (the whole spec) on plane"),
+        ("plane", {"ovn_image": {"tag": "1"}}, "ovn_image (ovnImage) on plane"),
+        ("plane", {"ovs_image": {"tag": "1"}}, "ovs_image (ovsImage) on plane"),
+        ("plane", {"ovn_central_replicas": 5}, "ovn_central_replicas (southbound.replicas) on plane"),
+        ("plane", {"ovn_central_storage_class": "fast"}, "ovn_central_storage_class (northbound.storage.storageClass)"),
+        ("plane", {"ovn_central_northd_threads": 4}, "ovn_central_northd_threads (northd.threads) on plane"),
+        ("plane", {"ovn_southbound_rbac": False}, "ovn_southbound_rbac (relay.rbac) on plane"),
+        ("plane", {"ovn_tls_secret": "x"}, "ovn_tls_secret (tls.certSecretRef.name) on plane"),
+        ("rack", {"ovn_hypervisor_spec": {"ovs": {}}}, "ovn_hypervisor_spec (the whole spec) on rack"),
+        ("rack", {"ovn_hypervisor_image": {"tag": "1"}}, "ovn_hypervisor_image (ovnImage) on rack"),
+        ("rack", {"ovn_hypervisor_openvswitch": "existing"}, "ovn_hypervisor_openvswitch (ovs.mode) on rack"),
+        ("rack", {"ovn_hypervisor_datapath_type": "netdev"}, "ovn_hypervisor_datapath_type (ovs.datapathType) on rack"),
+        ("rack", {"ovn_node_certificates": "shared"}, "ovn_node_certificates (tls.nodeCertificates) on rack"),
+        ("rack", {"ovn_hypervisor_bridge_mappings": []}, "ovn_hypervisor_bridge_mappings (bridgeMappings) on rack"),
+        ("m1", {"ovn_hypervisor_bridge_mappings": MAPPINGS[:1]}, "ovn_hypervisor_bridge_mappings (bridgeMappings) on m1"),
+        ("m1", {"ovn_hypervisor_encapsulation_type": "geneve"}, "ovn_hypervisor_encapsulation_type (encapsulation.type)"),
+        ("m1", {"ovn_tls": "no"}, "ovn_tls (tls.enabled) on m1"),
+    ],
+)  # fmt: skip
+def test_a_variable_that_says_something_else_is_named_with_its_field(host: str, variables: Object, text: str) -> None:
+    hosts = inventory()
+    hosts[host].update(variables)
+    problem = source_problem(hosts, GROUPS, "plane", answer())
+    assert text in problem
+    assert "so OVNCluster ovn-system/ovn of plane alone says" in problem
+
+
+def test_the_hosts_of_one_variable_are_counted() -> None:
+    hosts = inventory(**{f"m{number}": {"ovn_hypervisor_encapsulation_type": "geneve"} for number in range(1, 5)})
+    assert "(encapsulation.type) on m1, m2, m3 and 1 more." in source_problem(hosts, GROUPS, "plane", answer())
+
+
+def test_the_default_of_tls_counts() -> None:
+    hosts = inventory()
+    plain = answer(tls={"enabled": False})
+    assert "ovn_tls (tls.enabled) on plane, rack, m1 and 3 more" in source_problem(hosts, GROUPS, "plane", plain)
+    for variables in hosts.values():
+        variables["ovn_tls"] = False
+    assert source_problem(hosts, GROUPS, "plane", plain) == ""
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        pytest.param({"msg": "It is away."}, "of plane cannot be read, and ovn_cluster_from is resource: It is away.", id="away"),
+        pytest.param({"exists": False}, "does not exist, and ovn_cluster_from is resource. Apply it there", id="missing"),
+        pytest.param(answer(tls={"enabled": True}), "has no tls.southboundClientCaKey: client-ca.crt", id="CAs of chassis"),
+        pytest.param(answer(tls={"enabled": True, "southboundClientCaKey": "client-ca.crt"}), "", id="with their key"),
+        pytest.param(answer(tls={"enabled": True, "southboundClientCaConfigMapRef": {"name": "x"}}), "", id="in a ConfigMap"),
+    ],
+)  # fmt: skip
+def test_what_a_run_cannot_go_by(found: Object, text: str) -> None:
+    problem = source_problem(inventory(), GROUPS, "plane", found)
+    assert text in problem
+    assert bool(text) is bool(problem)
+
+
+def test_the_control_plane_has_the_specification_of_the_resource_alone() -> None:
+    options = CentralClusterOptions.from_options({"members": ["plane"], "cluster_from": "resource", "spec": SPEC})
+    assert cluster_spec(options, has_client_bundle=True) == SPEC
+    assert cluster_problem(options, "plane") == ""
+    assert "relay.rbac is true" in cluster_problem(options, "plane", shared_certificates=True)
+
+
+def test_a_cluster_of_hypervisors_has_it_too() -> None:
+    found = desired_state(
+        {"backend": "kubernetes", "tls_secret": "x", "host": "rack", "host_address": "192.0.2.1", "resource": READ}
+    )
+    assert found["spec"] == SPEC
+    assert found["tls_secret"] == "mine"
+    assert found["signs_for_nodes"]
+
+
+def test_a_machine_takes_bridge_mappings_and_the_encapsulation() -> None:
+    assert machine_mappings(SPEC) == [
+        {"physical_network": "b", "bridge": "br-b", "ports": []},
+        {"physical_network": "a", "bridge": "br-a", "ports": ["eth1"]},
+    ]
+    assert machine_mappings({}) is None
+    assert encapsulation_types_of({"ovn_verify_cluster_resource": READ}) == ["vxlan"]
+    assert encapsulation_types_of(
+        {"ovn_verify_cluster_resource": READ, "ovn_hypervisor_encapsulation_type": "geneve"}
+    ) == ["geneve"]
+    assert encapsulation_types_of({}) == ["geneve"]
+
+
+def test_a_resource_that_was_not_read_is_no_inventory() -> None:
+    assert specification_of_resource("inventory", None) is None
+    with pytest.raises(InvalidInput, match=r"was not read in this run\. Include the entry point inventory"):
+        specification_of_resource("resource", {})
