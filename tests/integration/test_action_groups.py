@@ -34,6 +34,7 @@ KUBECONFIG = {
 CALLS: dict[str, dict[str, list[Object]]] = {
     "kubernetes": {
         "c5c3.ovn.ovn_central_info": [{"cluster": "ovn", "timeout": 1}],
+        "c5c3.ovn.ovn_chassis_resources": [{"chassis": []}],
         "c5c3.ovn.ovn_chassis_rows": [{"system_id": "a", "hostname": "a"}],
         "c5c3.ovn.ovn_cluster": [{"spec": {}}, {"state": "absent"}],
         "c5c3.ovn.ovn_cluster_info": [{}],
@@ -59,6 +60,7 @@ CALLS: dict[str, dict[str, list[Object]]] = {
             {"database": NOWHERE[0], "timeout": 1, "system_id": "a"},
             {"database": NOWHERE[0], "timeout": 1, "state": "absent", "southbound": NOWHERE},
         ],
+        "c5c3.ovn.ovn_chassis_resources": [{"chassis": [], "southbound": NOWHERE}],
         "c5c3.ovn.ovn_database_info": [
             {"database": "southbound", "endpoints": NOWHERE, "tables": ["Chassis"], "timeout": 1},
             {"database": "southbound", "cluster": "ovn", "tables": ["Chassis"]},

@@ -370,3 +370,46 @@ def test_options_of_machines_are_refused_for_a_cluster(site: Inventory, run_play
     both = {"ovn_hypervisor_datapath_type": "netdev", "ovn_hypervisor_bridge_mappings": [], "ovn_address": "192.0.2.1"}
     words = refusal(run_playbook, site.write({}, {"rack1": site.cluster(**place, **both)}))
     assert "has the labels node-role.kubernetes.io/hypervisor=" in words
+
+
+# --- machines in the list of chassis -----------------------------------------------------------------------------------
+
+
+def test_machines_of_one_cluster_have_their_objects_by_one_call(site: Inventory, run_playbook: RunPlaybook) -> None:
+    """Two in one cluster, one without a cluster of its own, and the shared variable, which asks for nothing."""
+    shown = {"ovn_hypervisor_kubeconfig": site.server.kubeconfig, "ovn_southbound_endpoints": ["tcp:127.0.0.1:1"]}
+    machines = {
+        "compute1": {**shown, "ovn_encapsulation_ip": "198.51.100.21", "ovn_hypervisor_hostname": "c1.example"},
+        "compute2": {**shown, "ovn_encapsulation_ip": ["198.51.100.22", "198.51.100.23"]},
+        "compute3": {"ovn_kubeconfig": site.server.kubeconfig, "ovn_encapsulation_ip": "198.51.100.24"},
+    }
+    inventory = site.write({"plane": site.cluster()}, machines)
+    include = {
+        "ansible.builtin.include_role": {**ROLE, "tasks_from": "host_resource"},
+        "when": "hostvars[inventory_hostname].ovn_hypervisor_kubeconfig is defined",
+    }
+    play = {"hosts": "ovn_hypervisors", "gather_facts": False, "tasks": [include]}
+    assert "changed=1 " in run_playbook([play], "--check", inventory=inventory)
+    first = run_playbook([play], inventory=inventory)
+    assert first.count("changed=1 ") == 1
+    found = {
+        one["metadata"]["name"]: one["spec"] for one in json.loads(site.server.request("GET", HYPERVISORS_API))["items"]
+    }
+    assert found == {
+        "compute1": {
+            "hostname": "c1.example",
+            "systemId": "compute1",
+            "encapsulation": {"type": "geneve", "ip": "198.51.100.21"},
+        },
+        "compute2": {
+            "hostname": "compute2",
+            "systemId": "compute2",
+            "encapsulation": {"type": "geneve", "ip": "198.51.100.22"},
+        },
+    }
+    assert "changed=1 " not in run_playbook([play], inventory=inventory)
+    removed = run_playbook([play], "-e", "ovn_hypervisor_state=absent", "--limit", "compute2", inventory=inventory)
+    assert "changed=1 " in removed
+    assert [one["metadata"]["name"] for one in json.loads(site.server.request("GET", HYPERVISORS_API))["items"]] == [
+        "compute1"
+    ]

@@ -18,6 +18,8 @@ READY, OVS_CONNECTED = "Ready", "OVSConnected"
 REGISTERED, NOT_REGISTERED, NO_HEARTBEAT = "Registered", "NotRegistered", "NoHeartbeat"
 # Of the reasons, those that come from the Southbound database, or say why not. Pods that are ready say less, as long as an agent keeps these true.
 _OF_SOUTHBOUND = (REGISTERED, NOT_REGISTERED, NO_HEARTBEAT, "SouthboundUnreachable", "NotConfigured")
+_LOOK_AT_POD = "Look at the log of the pod ovn-controller on this node; if it stays so, delete the pod."
+_LOOK_ON_MACHINE = "Look at `journalctl -u c5c3-ovn-controller` on this machine; if it stays so, restart that unit."
 _STALE = datetime.timedelta(minutes=5)  # a heartbeat that is younger is not worth a request of a run
 _AHEAD = datetime.timedelta(minutes=1)  # clocks may differ by that much; what is later comes from one that was wrong
 
@@ -32,6 +34,7 @@ class ChassisFacts(t.NamedTuple):
     unreachable: str = ""  # why the node itself could not ask the Southbound database
     unprepared: str = ""  # what the node itself lacks for that: a certificate that works, or the address
     has_agent: bool = False  # that writes the status between runs
+    on_machine: bool = False  # it is no pod
 
 
 def chassis_status(
@@ -115,12 +118,18 @@ def _ready(previous: Object, facts: ChassisFacts, beat: str | None) -> tuple[str
             "False",
             NO_HEARTBEAT,
             f"ovn-controller does not answer heartbeats{f', last at {beat}' if beat else ''}: it is frozen, busy, or cut off from the Southbound database. "
-            "Look at the log of the pod ovn-controller on this node; if it stays so, delete the pod.",
+            f"{_LOOK_ON_MACHINE if facts.on_machine else _LOOK_AT_POD}",
         )
     return "True", REGISTERED, "It is registered and answers."
 
 
 def _connected(facts: ChassisFacts) -> tuple[str, str, str]:
+    if facts.on_machine:
+        return (
+            ("True", REGISTERED, "Its ovn-controller answers, and could not without Open vSwitch.")
+            if facts.alive
+            else ("Unknown", "NotSeen", "Only an ovn-controller that answers tells it of a machine.")
+        )
     if facts.pods is None:
         return "Unknown", "NotSeen", "Its pods could not be read."
     return (

@@ -18,6 +18,7 @@ from .settings import Chassis
 from .southbound import Registry
 
 KIND = "OVNChassis"
+MACHINE = f"{GROUP}/machine"  # label of what no Node owns: the name of the machine
 NAMESPACE = f"{GROUP}/namespace"  # label: of the pods; several of them may share the nodes of one cluster
 
 
@@ -35,6 +36,12 @@ def nodes_of_others(resources: t.Mapping[str, Object], nodes: t.Iterable[str], n
     problems = []
     for node in nodes:
         found = (resources.get(node) or {"metadata": {}})["metadata"].get("labels") or {}
+        if MACHINE in found:
+            problems.append(
+                f"Node {node} has the name of machine {found[MACHINE]}, whose OVNChassis is in this cluster. Rename the machine in its inventory, or run it "
+                "with ovn_hypervisor_state=absent first."
+            )
+            continue
         other = found.get(NAMESPACE, namespace), found.get("app.kubernetes.io/instance", name)
         if found.get("app.kubernetes.io/managed-by") == MANAGER and other != (namespace, name):
             problems.append(
@@ -134,6 +141,7 @@ def chassis_facts(
     now: datetime.datetime,
     patience: float,
     has_agent: bool,
+    on_machine: bool = False,
 ) -> ChassisFacts:
     """Return the facts of one chassis. `problems`: by node, what is wrong with its pods; None if they were not read.
 
@@ -148,4 +156,5 @@ def chassis_facts(
     beat = registry.heartbeat(chassis.system_id)
     is_recent = beat is not None and 0 <= (now - beat).total_seconds() <= patience
     alive = registry.is_alive(chassis.system_id) or is_recent
-    return ChassisFacts(registry.registration_problem(chassis) is None, alive, beat, pods, has_agent=has_agent)
+    registered = registry.registration_problem(chassis) is None
+    return ChassisFacts(registered, alive, beat, pods, has_agent=has_agent, on_machine=on_machine)

@@ -64,10 +64,11 @@ def write_statuses(
     interval: float,
     *,
     has_agents: bool,
+    on_machines: bool = False,
 ) -> None:
     """Write each status that differs. `resources` are the OVNChassis by node, `problems` those of pods, `interval` the seconds between two heartbeats.
 
-    `has_agents`: agents write these statuses between runs.
+    `has_agents`: agents write these statuses between runs. `on_machines`: they are machines, which have no pods.
     `resources` may be as old as the run: if they differ, all are read again. What an agent has written since then is newer than what is known here, and stays.
     """
     if problems is None and registry is None:
@@ -75,7 +76,9 @@ def write_statuses(
     now = datetime.datetime.now(datetime.timezone.utc)
     patience = interval + grace(interval)
     facts = {
-        one.node.name: chassis_facts(one, registry, problems, now=now, patience=patience, has_agent=has_agents)
+        one.node.name: chassis_facts(
+            one, registry, problems, now=now, patience=patience, has_agent=has_agents, on_machine=on_machines
+        )
         for one in chassis
     }
     if not changed_statuses(resources, facts, now):

@@ -161,6 +161,17 @@ def status_agent_rights(namespace: str) -> tuple[Right, ...]:
     )
 
 
+def machine_chassis_rights() -> tuple[Right, ...]:
+    """Return what a run needs in a cluster that shows machines as OVNChassis. The Secret is read for the status alone."""
+    without = "the status of an OVNChassis of a machine is not written"
+    return (
+        Right(GROUP, "ovnchassis", _OBJECT, cluster_wide=True),
+        Right(GROUP, "ovnchassis/status", ("patch",), cluster_wide=True),
+        Right(_CRD, "customresourcedefinitions", ("list",), "always", _CHASSIS_DEFINITION, True),
+        Right("", "secrets", ("get",), "optional", ("ovn-tls",), without=without),
+    )
+
+
 _VIEW_CLUSTER = (
     Right(GROUP, "ovnclusters", ("get",), names=("ovn",)),
     Right("", "configmaps", ("get",), names=("ovn-northbound-record", "ovn-southbound-record")),
@@ -241,6 +252,11 @@ def node_certificate_role(name: str, namespace: str) -> Object:
 def status_agent_role(name: str, namespace: str) -> Object:
     """Return the ClusterRole of a run that lets agents write the status of their OVNChassis."""
     return _role("ClusterRole", {"name": name}, status_agent_rights(namespace))
+
+
+def machine_chassis_roles(name: str, namespace: str) -> list[Object]:
+    """Return the ClusterRole and the Role of a run that makes the OVNChassis of machines."""
+    return _roles(machine_chassis_rights(), name, namespace)
 
 
 def preparation_role(kind: Kind, name: str) -> Object:

@@ -30,6 +30,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.righ
     RIGHTS,
     Right,
     limited_roles,
+    machine_chassis_roles,
     needed_rights,
     node_certificate_rights,
     node_certificate_role,
@@ -196,6 +197,7 @@ def test_the_page_has_the_roles_of_the_table() -> None:
         preparation_role("hypervisors", "ovn-hypervisors-preparation"),
         status_agent_role("ovn-hypervisors-agents", "ovn-system"),
         node_certificate_role("ovn-hypervisors-certificates", "ovn-system"),
+        *machine_chassis_roles("ovn-machines", "ovn-system"),
         *(
             role
             for purpose, kind in LIMITED_RIGHTS

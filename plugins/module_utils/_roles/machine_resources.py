@@ -1,0 +1,32 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Which machine applies the OVNChassis of those that are in the same Kubernetes cluster. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .options import plain
+from .variables import Hostvars, Variables, first_value
+
+FACT = "ovn_hypervisor_resource"  # what the OVNChassis of a machine should be, as ovn_chassis_resources takes it
+
+
+def machine_resources(hostvars: Hostvars, hosts: t.Iterable[str], host: str) -> list[dict[str, t.Any]]:
+    """Return what `host` applies: all of its cluster if it is the first of its machines among `hosts`, else nothing."""
+    recorded = {name: variables for name in hosts if (variables := hostvars[name]).get(FACT)}
+    if host not in recorded:
+        return []
+    ours = _place(recorded[host])
+    same = [name for name, variables in recorded.items() if _place(variables) == ours]
+    return [plain(recorded[name][FACT]) for name in same] if same[0] == host else []
+
+
+def _place(variables: Variables) -> list[t.Any]:
+    """Return the cluster and the OVNCluster in it, with the Secret that the call reads."""
+    options = ("kubeconfig", "context", "namespace", "cluster_name")
+    return [plain(first_value(variables, f"ovn_hypervisor_{option}", f"ovn_{option}")) for option in options]

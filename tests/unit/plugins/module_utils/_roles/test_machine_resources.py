@@ -1,0 +1,49 @@
+"""Machines whose OVNChassis are in one cluster are handled by the first of them."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.machine_resources import machine_resources
+
+Object = dict[str, t.Any]
+
+
+def machine(name: str, kubeconfig: t.Any = "a", **more: t.Any) -> Object:
+    return {"ovn_hypervisor_kubeconfig": kubeconfig, "ovn_hypervisor_resource": {"name": name}, **more}
+
+
+HOSTS: dict[str, Object] = {
+    "without": {},
+    "a1": machine("a1"),
+    "b1": machine("b1", "b"),
+    "a2": machine("a2"),
+    "context": machine("context", ovn_hypervisor_context="x"),
+    "blue": machine("blue", ovn_cluster_name="blue"),
+    "content1": machine("content1", {"kind": "Config"}),
+    "content2": machine("content2", {"kind": "Config"}),
+}
+
+
+@pytest.mark.parametrize(
+    ("host", "names"),
+    [
+        ("without", []),
+        ("a1", ["a1", "a2"]),
+        ("a2", []),
+        ("b1", ["b1"]),
+        ("context", ["context"]),
+        ("blue", ["blue"]),
+        ("content1", ["content1", "content2"]),
+        ("content2", []),
+    ],
+)
+def test_the_first_machine_of_a_cluster_applies_all(host: str, names: list[str]) -> None:
+    assert [one["name"] for one in machine_resources(HOSTS, HOSTS, host)] == names
+
+
+def test_who_failed_before_is_left_out() -> None:
+    left = [host for host in HOSTS if host != "a1"]
+    assert [one["name"] for one in machine_resources(HOSTS, left, "a2")] == ["a2"]
