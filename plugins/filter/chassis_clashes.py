@@ -34,7 +34,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: One sentence for each name or address that more than one host has.
+  description: One sentence for each name or address that more than one host has, and for each machine that cannot have an C(OVNChassis) by its name.
   type: list
   elements: str
   sample: ["compute1, compute2 have the same encapsulation address 192.0.2.21"]
@@ -42,12 +42,14 @@ _value:
 
 import typing as t
 
+from ..module_utils._hypervisors.machine_names import name_problem
 from ..module_utils._inventory import encapsulation_ip_of, system_id_of
 from ..module_utils._roles.variables import backend_of
 
 
 def chassis_clashes(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.Iterable[str]) -> list[str]:
     owners: dict[str, list[str]] = {}
+    unnamed: list[str] = []
     for host in hosts:
         variables = hostvars[host]
         if variables.get("ovn_hypervisor_state", "present") != "present":
@@ -58,7 +60,10 @@ def chassis_clashes(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.It
         addresses = variables.get("ovn_hypervisor_encapsulation_ip") or encapsulation_ip_of(host, variables)
         for address in addresses if isinstance(addresses, list) else [addresses]:
             owners.setdefault(f"encapsulation address {address}", []).append(host)
-    return [f"{', '.join(names)} have the same {thing}" for thing, names in sorted(owners.items()) if len(names) > 1]
+        if variables.get("ovn_hypervisor_kubeconfig") or variables.get("ovn_hypervisor_context"):
+            unnamed += [problem.rstrip(".")] if (problem := name_problem(host)) else []
+    clashes = [f"{', '.join(names)} have the same {thing}" for thing, names in sorted(owners.items()) if len(names) > 1]
+    return clashes + unnamed
 
 
 class FilterModule:

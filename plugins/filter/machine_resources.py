@@ -16,7 +16,7 @@ options:
     type: dict
     required: true
   hosts:
-    description: The hosts of the play. Positional.
+    description: The hosts of this batch of the play, C(ansible_play_batch). Positional.
     type: list
     elements: str
     required: true
@@ -31,7 +31,7 @@ author:
 EXAMPLES = r"""
 - name: Show whose OVNChassis this host applies
   ansible.builtin.debug:
-    msg: "{{ hostvars | c5c3.ovn.machine_resources(ansible_play_hosts, inventory_hostname) }}"
+    msg: "{{ hostvars | c5c3.ovn.machine_resources(ansible_play_batch, inventory_hostname) }}"
 """
 
 RETURN = r"""

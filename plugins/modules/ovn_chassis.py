@@ -325,6 +325,11 @@ system_id:
   returned: success
   type: str
   sample: compute-1
+hostname:
+  description: Host name that the chassis has, as ovn-controller registers it.
+  returned: success
+  type: str
+  sample: compute-1.example.com
 owned:
   description: What is recorded as ours after the task.
   returned: success

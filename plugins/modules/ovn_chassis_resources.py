@@ -54,7 +54,7 @@ options:
         description: Name of the chassis in the Southbound database. The default is O(chassis[].name).
         type: str
       hostname:
-        description: Its host name. The default is the one that is recorded or registered, else O(chassis[].name).
+        description: Its host name. The default is the one that is registered, else recorded. It cannot be changed while the C(OVNChassis) exists.
         type: str
       encapsulation_type:
         description: Protocols of its tunnels. The first one is recorded.
@@ -66,12 +66,12 @@ options:
         type: list
         elements: str
       bridge_mappings:
-        description: Physical networks, each C(physical_network), C(bridge) and maybe C(ports).
+        description: Physical networks, each C(physical_network), C(bridge) and maybe C(ports). Without it the field is left out.
         type: list
         elements: dict
   southbound:
     description:
-      - Endpoints of the Southbound database, which the status is made from. Without, or if the files for C(ssl:) are not there, no status is written.
+      - Endpoints of the Southbound database, which the status is made from. If it cannot be asked the condition C(Ready) is C(Unknown).
     type: list
     elements: str
     default: []
@@ -79,9 +79,13 @@ options:
     description: Name of a Secret with V(tls.key), V(tls.crt) and V(ca.crt) for C(ssl:) endpoints.
     type: str
   namespace:
-    description: Namespace of O(tls_secret).
+    description: Namespace of O(name) and of O(tls_secret).
     type: str
     default: ovn-system
+  heartbeat_interval:
+    description: Seconds between two heartbeats of the control plane. A chassis that has answered the last one is alive.
+    type: float
+    default: 60
   private_key:
     description: File on the control node with the private key (PEM), in place of O(tls_secret).
     type: path
@@ -109,7 +113,7 @@ EXAMPLES = r"""
   c5c3.ovn.ovn_chassis_resources:
     kubeconfig: ~/.kube/rack1
     chassis:
-      - {name: compute1, encapsulation_ip: [198.51.100.21]}
+      - {name: compute1, hostname: compute1.example.com, encapsulation_ip: [198.51.100.21]}
       - {name: compute2, state: absent}
     southbound: ["ssl:192.0.2.11:6642"]
     tls_secret: ovn-tls
@@ -149,11 +153,12 @@ from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.tls_files import TlsFiles
 
 _SOUTHBOUND_SECONDS = 15
+_UNKNOWN = "The Southbound database could not be asked, so the OVNChassis of machines are Ready=Unknown:"
 _FILES = ("private_key", "certificate", "ca_certificate")
 
 
-def _read_registry(module: AnsibleModule, cluster: Cluster) -> Registry | None:
-    """Return the chassis of the Southbound database; None if it cannot be asked, after a warning."""
+def _read_registry(module: AnsibleModule, cluster: Cluster) -> tuple[Registry | None, str]:
+    """Return the chassis of the Southbound database; if it cannot be asked None and why, after a warning."""
     params = module.params
     endpoints = parse_endpoints(params["southbound"])
     given = {name: params[name] for name in _FILES}
@@ -164,24 +169,30 @@ def _read_registry(module: AnsibleModule, cluster: Cluster) -> Registry | None:
             given.update(stack.enter_context(secret_files(cluster, *secret, module.tmpdir, module.warn)))
         tls = TlsFiles(*(given[name] or None for name in _FILES))
         if not endpoints or (needs_files and not tls.complete):
-            module.warn(
-                "The status of OVNChassis was not written: the control node has no certificate for the Southbound database (Secret "
-                f"{params['tls_secret']} in namespace {params['namespace']}), or no endpoint of it is known."
+            reason = (
+                f"the control node has no certificate for it (Secret {params['tls_secret']} in namespace {params['namespace']})."
+                if endpoints
+                else "no endpoint of it is known."
             )
-            return None
+            module.warn(f"{_UNKNOWN} {reason}")
+            return None, reason
         try:
-            return read_registry(endpoints, tls, Deadline(_SOUTHBOUND_SECONDS))
+            return read_registry(endpoints, tls, Deadline(_SOUTHBOUND_SECONDS)), ""
         except OvnError as e:
-            module.warn(f"The status of OVNChassis was not written: {e}")
-            return None
+            module.warn(f"{_UNKNOWN} {e}")
+            return None, str(e)
 
 
 def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     params = module.params
     machines = machines_from(params["chassis"])
-    registry = _read_registry(module, cluster) if any(one.present for one in machines) else None
+    registry, unreachable = _read_registry(module, cluster) if any(one.present for one in machines) else (None, "")
     run = MachineResources(
-        cluster, machines, registry, params["name"], check_mode=module.check_mode, force=params["force_conflicts"]
+        *(cluster, machines, registry, params["name"], params["namespace"]),
+        check_mode=module.check_mode,
+        force=params["force_conflicts"],
+        unreachable=unreachable,
+        heartbeat_interval=params["heartbeat_interval"],
     )
     progress = run.progress
     try:
@@ -220,6 +231,7 @@ def main() -> t.NoReturn:
             "southbound": {**texts, "default": []},
             "tls_secret": {"type": "str", "no_log": False},  # its name
             "namespace": {"type": "str", "default": "ovn-system"},
+            "heartbeat_interval": {"type": "float", "default": 60},
             "private_key": {"type": "path"},
             "certificate": {"type": "path"},
             "ca_certificate": {"type": "path"},

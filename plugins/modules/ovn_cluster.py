@@ -70,6 +70,12 @@ options:
     type: str
     choices: [options, resource]
     default: options
+  resource_uid:
+    description: With O(spec_from=resource) the C(metadata.uid) of the C(OVNCluster) that the caller has read. If it is another one now the run is refused.
+    type: str
+  resource_generation:
+    description: The same for C(metadata.generation), which changes with the specification.
+    type: int
   images:
     description: Images that take precedence over those in O(spec).
     type: dict
@@ -309,7 +315,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._control_plane.absent import delete_control_plane, remaining_data
 from ..module_utils._control_plane.control_plane import ControlPlane
-from ..module_utils._control_plane.desired import desired_from_params, refuse_deletion
+from ..module_utils._control_plane.desired import desired_from_params, kept_fields_warning, refuse_deletion
 from ..module_utils._control_plane.observed_state import read_state
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import OvnError
@@ -329,6 +335,10 @@ def present(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     plane = ControlPlane(
         cluster, desired_from_params(params, observed.resource), observed, check_mode=module.check_mode
     )
+    if params["spec_from"] == "resource" and observed.resource:
+        warning = kept_fields_warning(observed.resource)
+        if warning:
+            module.warn(warning)
     progress = plane.progress
     try:
         plane.present()
@@ -388,6 +398,8 @@ def main() -> t.NoReturn:
             "spec": {"type": "dict"},
             "definition": {"type": "dict"},
             "spec_from": {"type": "str", "choices": ["options", "resource"], "default": "options"},
+            "resource_uid": {"type": "str"},
+            "resource_generation": {"type": "int"},
             "images": {"type": "dict", "options": {"ovn": {"type": "dict"}, "ovs": {"type": "dict"}}},
             "cluster_domain": {"type": "str", "default": "cluster.local"},
             "pod_security": {

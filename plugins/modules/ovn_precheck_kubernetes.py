@@ -174,7 +174,8 @@ from ..module_utils._precheck_kubernetes.precheck import Precheck, connection_fi
 
 def _check(params: dict[str, t.Any]) -> dict[str, t.Any]:
     server, requests, precheck = params["host"] or "", 0, None
-    if params["kind"] == "cluster" and params["spec_from"] == "resource" and (params["spec"] or params["images"]):
+    is_given = params["spec"] is not None or any((params["images"] or {}).values())
+    if params["kind"] == "cluster" and params["spec_from"] == "resource" and is_given:
         raise InvalidInput(
             "spec and images cannot be given with spec_from=resource: the OVNCluster in the cluster says it."
         )

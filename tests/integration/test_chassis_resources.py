@@ -16,11 +16,13 @@ Object = dict[str, t.Any]
 pytestmark = pytest.mark.timeout(180)
 ONE: Object = {
     "name": "compute1",
+    "hostname": "compute1.example",
     "encapsulation_ip": ["198.51.100.21"],
     "bridge_mappings": [{"physical_network": "physnet1", "bridge": "br-ex", "ports": ["eth1"]}],
 }
 TWO: Object = {
     "name": "compute2",
+    "hostname": "compute2.example",
     "encapsulation_ip": ["198.51.100.22"],
     "encapsulation_type": ["vxlan"],
     "system_id": "two",
@@ -143,7 +145,8 @@ def test_machines_have_objects_that_follow_the_inventory(resources: Resources, s
     edited = {**ONE, "bridge_mappings": []}
     assert resources.actions(resources(edited, check=True)) == {"compute1": "changed"}
     assert resources.actions(resources(edited)) == {"compute1": "changed"}
-    assert "bridgeMappings" not in resources.found()["compute1"]["spec"]
+    assert resources.found()["compute1"]["spec"]["bridgeMappings"] == []
+    assert not resources(edited)["changed"]
 
     gone = {**TWO, "state": "absent"}
     assert resources.actions(resources(edited, gone, check=True))["compute2"] == "deleted"
@@ -168,7 +171,10 @@ def test_neither_removes_those_of_the_other(resources: Resources, namespace: str
     resources({**ONE, "name": "worker-1", "state": "absent"})
     assert "worker-1" in resources.found()
     other = resources(ONE, name="blue", may_fail=True)
-    assert 'OVNChassis compute1 belongs to the machine compute1 of OVNCluster "ovn".' in other["msg"]
+    assert (
+        'OVNChassis compute1 belongs to the machine compute1 of OVNCluster "ovn" in namespace "ovn-system"'
+        in other["msg"]
+    )
 
     resources.nodes(namespace, state="absent")
     assert resources.found().keys() == {"compute1"}
@@ -186,12 +192,27 @@ def test_a_node_with_the_name_of_a_machine_is_refused(resources: Resources, name
     assert resources.found() == before
 
 
-def test_a_database_that_does_not_answer_only_costs_the_status(resources: Resources) -> None:
+def test_a_database_that_does_not_answer_makes_the_status_unknown(resources: Resources, southbound: str) -> None:
+    register(southbound, "compute1", "198.51.100.21")
+    resources(ONE)
+    assert conditions(resources.found()["compute1"])["Ready"] == ("True", "Registered")
     ran = resources(ONE, southbound=["tcp:127.0.0.1:1"])
-    assert resources.actions(ran) == {"compute1": "created"}
-    assert "The status of OVNChassis was not written" in json.dumps(ran["warnings"])
-    assert "status" not in resources.found()["compute1"]
-    assert resources.found()["compute1"]["spec"]["hostname"] == "compute1"
+    assert resources.actions(ran) == {"compute1": "unchanged"}
+    assert "The Southbound database could not be asked" in json.dumps(ran["warnings"])
+    assert conditions(resources.found()["compute1"])["Ready"] == ("Unknown", "SouthboundUnreachable")
+
+
+def test_a_host_name_that_nobody_knows_is_not_recorded(resources: Resources) -> None:
+    unknown = {key: value for key, value in ONE.items() if key != "hostname"}
+    refused = resources(unknown, southbound=["tcp:127.0.0.1:1"], may_fail=True)
+    assert "The host name of machine compute1 is not known" in refused["msg"]
+    assert resources.found() == {}
+    resources(ONE)
+    changed = resources({**ONE, "hostname": "other.example"}, may_fail=True)
+    assert 'has the host name "compute1.example", and the machine compute1 has "other.example"' in changed["msg"]
+    moved = resources({**ONE, "state": "absent"}, namespace="other", may_fail=True)
+    assert 'of OVNCluster "ovn" in namespace "ovn-system", not of other/ovn.' in moved["msg"]
+    assert resources.found().keys() == {"compute1"}
 
 
 def test_a_name_that_no_object_can_have_is_refused(resources: Resources) -> None:

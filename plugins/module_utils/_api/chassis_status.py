@@ -92,11 +92,12 @@ def _ready(previous: Object, facts: ChassisFacts, beat: str | None) -> tuple[str
     if facts.registered is None:
         known = condition_of(previous, READY)
         if facts.unreachable:
+            asking = "control node" if facts.on_machine else "node"
             return (
                 "Unknown",
                 "SouthboundUnreachable",
-                f"The node cannot ask the Southbound database whether its ovn-controller answers: {facts.unreachable} "
-                "Look at the Southbound database, and at the network between it and the node.",
+                f"The {asking} cannot ask the Southbound database whether its ovn-controller answers: {facts.unreachable} "
+                f"Look at the Southbound database, and at the network between it and the {asking}.",
             )
         if facts.unprepared:
             return (

@@ -124,6 +124,7 @@ def _result(
         "diff": {**diff, "before": {**deletion["diff"]["before"], **diff["before"]}},
         "deleted_rows": deletion["deleted_rows"],
         "system_id": after.get(external_ids.SYSTEM_ID),
+        "hostname": after.get("hostname") or socket.gethostname(),
         "owned": {
             "external_ids": sorted(owned.external_ids),
             "other_config": sorted(owned.other_config),

@@ -15,7 +15,17 @@ import uuid
 
 from .._api.ciphers import check_ciphers
 from .._api.crds import check_revision, custom_resource_definitions
-from .._api.names import API_VERSION, CONFIG_NAME, POD_SECURITY, Object, labels, record_name, relay_name, witness_name
+from .._api.names import (
+    API_VERSION,
+    CONFIG_NAME,
+    MANAGER,
+    POD_SECURITY,
+    Object,
+    labels,
+    record_name,
+    relay_name,
+    witness_name,
+)
 from .._api.spec import ClusterSpec, parse_spec
 from .._databases import DATABASES, Database
 from .._errors import InvalidInput, Refused
@@ -116,7 +126,8 @@ def desired_from_params(params: t.Mapping[str, t.Any], existing: Object | None) 
         cluster_domain=params["cluster_domain"],
         cluster_ids=cluster_ids,
         pod_security=params["pod_security"],
-        declared=params["spec"] is not None or bool(definition) or bool(params["images"]) or existing is None,
+        declared=params["spec_from"] != "resource"
+        and (params["spec"] is not None or bool(definition) or bool(params["images"]) or existing is None),
         bootstrap=params["bootstrap"] == "auto",
         restart=params["restart"],
         allow_outage=params["allow_outage"],
@@ -132,7 +143,9 @@ def desired_from_params(params: t.Mapping[str, t.Any], existing: Object | None) 
 
 def check_source(params: t.Mapping[str, t.Any], existing: Object | None) -> None:
     """Check that nothing but the `existing` OVNCluster says what it should be: another client keeps it."""
-    given = [option for option in ("spec", "definition", "images") if params[option]]
+    # An empty specification takes all defaults, so it says something, too.
+    given = [option for option in ("spec", "definition") if params[option] is not None]
+    given += ["images"] if any((params["images"] or {}).values()) else []
     if given:
         raise InvalidInput(
             f"{' and '.join(given)} cannot be given with spec_from=resource (ovn_cluster_from): another client keeps OVNCluster {params['name']}. Have that "
@@ -143,6 +156,26 @@ def check_source(params: t.Mapping[str, t.Any], existing: Object | None) -> None
             f"OVNCluster {params['name']} does not exist in namespace {params['namespace']}, and spec_from=resource takes what another client has "
             "applied. Apply it there first (kubectl apply, Flux), or set spec_from to options (ovn_cluster_from to inventory). Nothing was changed."
         )
+    metadata = existing["metadata"]
+    for option, key in (("resource_uid", "uid"), ("resource_generation", "generation")):
+        if params[option] is not None and params[option] != metadata.get(key):
+            raise Refused(
+                f"OVNCluster {params['name']} in namespace {params['namespace']} was changed during this run: its {key} was {params[option]}, and is "
+                f"{metadata.get(key)}. Run again. Nothing was changed in its control plane."
+            )
+
+
+def kept_fields_warning(existing: Object) -> str:
+    """Return that runs with spec_from options still own fields of an OVNCluster of another client, and what to do; empty if they do not."""
+    metadata = existing["metadata"]
+    for entry in metadata.get("managedFields") or []:
+        if entry.get("manager") == MANAGER and not entry.get("subresource") and entry.get("fieldsV1"):
+            return (
+                f"OVNCluster {metadata['name']} in namespace {metadata['namespace']} has fields of the field manager {MANAGER}, from runs with "
+                "spec_from=options (ovn_cluster_from=inventory): what its client takes out of them stays. Give them up as docs/kubernetes.md says (An "
+                "OVNCluster that somebody else applies)."
+            )
+    return ""
 
 
 def refuse_deletion(params: t.Mapping[str, t.Any], name: str) -> None:

@@ -8,36 +8,34 @@ OVNChassis of machines: without a Node that owns them, with a label that names t
 
 from __future__ import annotations
 
-import re
 import typing as t
 
 from .._api.crds import check_revision
-from .._api.names import API_VERSION, Object, labels
+from .._api.names import API_VERSION, Object
 from .._api.observer_settings import HEARTBEAT_SECONDS
 from .._errors import InvalidInput, Refused
 from .._kubernetes.apply import ObjectChange, converge, delete, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied
 from .._kubernetes.progress import Progress
+from .machine_names import name_problem
 from .nodes import Node
 from .observed_state import CRD, chassis_definition
-from .resources import KIND, MACHINE
+from .resources import KIND, MACHINE, NAMESPACE, chassis_labels
 from .settings import Chassis
 from .southbound import Registry
 from .status import write_statuses
 
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")  # of an object, and as the value of a label
-
 
 class Machine(t.NamedTuple):
-    """One machine as declared. `ip` is its first tunnel address; `hostname` is empty where only the machine itself knows it."""
+    """One machine as declared. `hostname` is empty where only the machine itself knows it; without declared `bridge_mappings` (None) it has its own."""
 
     name: str
     system_id: str
     hostname: str
     types: tuple[str, ...]
     ips: tuple[str, ...]
-    bridge_mappings: tuple[t.Mapping[str, t.Any], ...]
+    bridge_mappings: tuple[t.Mapping[str, t.Any], ...] | None
     present: bool
 
 
@@ -46,21 +44,19 @@ def machines_from(given: t.Iterable[t.Mapping[str, t.Any]]) -> list[Machine]:
     machines = []
     for one in given:
         name, present = one["name"], one["state"] == "present"
-        if not _NAME.fullmatch(name):
-            raise InvalidInput(
-                f"Machine {name} cannot have an OVNChassis: the name of an object has lower-case letters, digits, dots and hyphens, at most 63 of them. Rename "
-                "it in the inventory, or take ovn_hypervisor_kubeconfig from it. Nothing was changed."
-            )
+        if present and (problem := name_problem(name)):
+            raise InvalidInput(f"{problem} No OVNChassis was changed.")
         if present and not one["encapsulation_ip"]:
             raise InvalidInput(
-                f"Machine {name} has no encapsulation_ip, which its OVNChassis needs. Nothing was changed."
+                f"Machine {name} has no encapsulation_ip, which its OVNChassis needs. No OVNChassis was changed."
             )
-        types, ips, mappings = one["encapsulation_type"], one["encapsulation_ip"], one["bridge_mappings"] or []
+        types, ips, mappings = one["encapsulation_type"], one["encapsulation_ip"], one["bridge_mappings"]
         hostname, system_id = one["hostname"] or "", one["system_id"] or name
-        machines.append(Machine(name, system_id, hostname, tuple(types), tuple(ips or ()), tuple(mappings), present))
+        declared = None if mappings is None else tuple(mappings)
+        machines.append(Machine(name, system_id, hostname, tuple(types), tuple(ips or ()), declared, present))
     twice = sorted({one.name for one in machines if sum(other.name == one.name for other in machines) > 1})
     if twice:
-        raise InvalidInput(f"chassis names {', '.join(twice)} more than once. Nothing was changed.")
+        raise InvalidInput(f"chassis names {', '.join(twice)} more than once. No OVNChassis was changed.")
     return machines
 
 
@@ -68,27 +64,50 @@ def is_of_machine(resource: Object) -> bool:
     return MACHINE in (resource["metadata"].get("labels") or {})
 
 
-def conflicts(machines: t.Iterable[Machine], resources: t.Mapping[str, Object], name: str) -> list[str]:
-    """Return a message for each machine whose OVNChassis is there already, and is that of a Node or of another OVNCluster `name`."""
+def conflicts(
+    machines: t.Iterable[Machine],
+    resources: t.Mapping[str, Object],
+    registry: Registry | None,
+    name: str,
+    namespace: str,
+) -> list[str]:
+    """Return a message for each machine whose OVNChassis is there already, and is another's, or has a name that cannot be changed.
+
+    Another's is that of a Node, of another OVNCluster (`name`, `namespace`), or of another chassis with the same name in another inventory.
+    """
     problems = []
     for one in machines:
         resource = resources.get(one.name)
         if resource is None:
             continue
-        instance = (resource["metadata"].get("labels") or {}).get("app.kubernetes.io/instance", "")
         if not is_of_machine(resource):
             if one.present:
                 problems.append(
                     f"OVNChassis {one.name} is not that of a machine, but of a Node or of another client. Rename the machine."
                 )
-        elif instance != name:
+            continue
+        found, spec = resource["metadata"].get("labels") or {}, resource.get("spec") or {}
+        instance, place = found.get("app.kubernetes.io/instance", ""), found.get(NAMESPACE, "")
+        if (instance, place) != (name, namespace):
             problems.append(
-                f'OVNChassis {one.name} belongs to the machine {one.name} of OVNCluster "{instance}". Rename one of them.'
+                f'OVNChassis {one.name} belongs to the machine {one.name} of OVNCluster "{instance}" in namespace "{place}", not of {namespace}/{name}. Rename '
+                "one of the machines."
+            )
+        elif spec.get("systemId") != one.system_id:
+            problems.append(
+                f'OVNChassis {one.name} is that of the chassis "{spec.get("systemId")}", and the machine {one.name} is "{one.system_id}". If it is another '
+                "machine, rename one of them. If its system id has changed, run with the former one (ovn_system_id) and ovn_hypervisor_state=absent, then "
+                "with the new one and present."
+            )
+        elif one.present and spec.get("hostname") != (hostname := hostname_of(one, resource, registry)):
+            problems.append(
+                f'OVNChassis {one.name} has the host name "{spec.get("hostname")}", and the machine {one.name} has "{hostname}": the name in an OVNChassis '
+                "cannot be changed. Run with ovn_hypervisor_state=absent for the machine, then with present."
             )
     return problems
 
 
-def manifest_of(machine: Machine, hostname: str, name: str) -> Object:
+def manifest_of(machine: Machine, hostname: str, name: str, namespace: str) -> Object:
     """Return the OVNChassis, with the specification as that of a node."""
     mappings = [
         {
@@ -96,27 +115,30 @@ def manifest_of(machine: Machine, hostname: str, name: str) -> Object:
             "bridge": one["bridge"],
             **({"ports": list(one["ports"])} if one.get("ports") else {}),
         }
-        for one in machine.bridge_mappings
+        for one in machine.bridge_mappings or ()
     ]
     spec: Object = {
         "hostname": hostname,
         "systemId": machine.system_id,
-        **({"bridgeMappings": mappings} if mappings else {}),
+        **({} if machine.bridge_mappings is None else {"bridgeMappings": mappings}),
         "encapsulation": {"type": machine.types[0], "ip": machine.ips[0]},
     }
-    metadata = {"name": machine.name, "labels": {**labels(name), MACHINE: machine.name}}
+    metadata = {"name": machine.name, "labels": {**chassis_labels(name, namespace), MACHINE: machine.name}}
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
 
 
 def hostname_of(machine: Machine, resource: Object | None, registry: Registry | None) -> str:
-    """Return what is declared, else what was recorded or registered: the name in an OVNChassis cannot be changed."""
+    """Return what the machine itself says, else what is registered or recorded; empty if nobody knows."""
     recorded = ((resource or {}).get("spec") or {}).get("hostname")
     row = registry.chassis.get(machine.system_id) if registry else None
-    return str(machine.hostname or recorded or (row.hostname if row else "") or machine.name)
+    return str(machine.hostname or (row.hostname if row else "") or recorded or "")
 
 
 class MachineResources:
-    """One run over the OVNChassis of machines in one cluster. `name` is that of the OVNCluster."""
+    """One run over the OVNChassis of machines in one cluster. `name` and `namespace` are those of the OVNCluster.
+
+    `unreachable` says why there is no `registry`; `heartbeat_interval` is in seconds.
+    """
 
     def __init__(
         self,
@@ -124,32 +146,42 @@ class MachineResources:
         machines: t.Sequence[Machine],
         registry: Registry | None,
         name: str,
+        namespace: str,
         *,
         check_mode: bool,
         force: bool,
+        unreachable: str = "",
+        heartbeat_interval: float = HEARTBEAT_SECONDS,
     ) -> None:
-        self.cluster, self.machines, self.registry, self.name = cluster, machines, registry, name
+        self.cluster, self.machines, self.registry, self.name, self.namespace = (
+            cluster,
+            machines,
+            registry,
+            name,
+            namespace,
+        )
         self.check_mode, self.force = check_mode, force
+        self.unreachable, self.heartbeat_interval = unreachable, heartbeat_interval
         self.progress = Progress()
 
     def run(self) -> None:
         """Apply and delete what differs, then write each status that differs."""
         definition = chassis_definition()
-        wanted = definition["metadata"]["name"]
-        listed = self.cluster.list(CRD, "CustomResourceDefinition", fields=f"metadata.name={wanted}")
-        there = next((one for one in listed if one["metadata"]["name"] == wanted), None)
-        check_revision(there)
-        resources = {one["metadata"]["name"]: one for one in self.cluster.list(API_VERSION, KIND)} if there else {}
-        problems = conflicts(self.machines, resources, self.name)
+        kind = definition["metadata"]["name"]
+        listed = self.cluster.list(CRD, "CustomResourceDefinition", fields=f"metadata.name={kind}")
+        observed = next((one for one in listed if one["metadata"]["name"] == kind), None)
+        check_revision(observed)
+        resources = {one["metadata"]["name"]: one for one in self.cluster.list(API_VERSION, KIND)} if observed else {}
+        problems = conflicts(self.machines, resources, self.registry, self.name, self.namespace)
         if problems:
-            raise Refused(f"{' '.join(problems)} Nothing was changed.", problems=problems)
+            raise Refused(f"{' '.join(problems)} No OVNChassis was changed.", problems=problems)
         present = [one for one in self.machines if one.present]
-        if present and (there is None or not is_applied(definition, there)):
-            self._converge([definition], {key_of(definition): there} if there else {})
         manifests = [
-            manifest_of(one, hostname_of(one, resources.get(one.name), self.registry), self.name) for one in present
+            manifest_of(one, self._hostname(one, resources.get(one.name)), self.name, self.namespace) for one in present
         ]
-        if self.check_mode and there is None:  # the API server does not know the kind yet
+        if present and (observed is None or not is_applied(definition, observed)):
+            self._converge([definition], {key_of(definition): observed} if observed else {})
+        if self.check_mode and observed is None:  # the API server does not know the kind yet
             self.progress.done += [
                 ObjectChange(KIND, one["metadata"]["name"], "", "created", None, one) for one in manifests
             ]
@@ -160,6 +192,16 @@ class MachineResources:
         self._delete(resources)
         if not self.check_mode:
             self._write_statuses(present, resources)
+
+    def _hostname(self, machine: Machine, resource: Object | None) -> str:
+        """Return its host name. A wrong one could not be corrected. Check mode may come before the machine can say it, and predicts the object alone."""
+        found = hostname_of(machine, resource, self.registry)
+        if not found and not self.check_mode:
+            raise Refused(
+                f"The host name of machine {machine.name} is not known: the call does not give it (hostname, ovn_hypervisor_hostname), and the Southbound "
+                "database does not have it. Give it, or run again when the machine is registered. No OVNChassis was changed."
+            )
+        return found or machine.name
 
     def _converge(self, manifests: list[Object], observed: t.Mapping[t.Any, Object]) -> list[ObjectChange]:
         return converge(
@@ -179,8 +221,6 @@ class MachineResources:
                 self.progress.done.append(deleted)
 
     def _write_statuses(self, present: t.Iterable[Machine], resources: t.Mapping[str, Object]) -> None:
-        if self.registry is None:
-            return
         chassis = [
             Chassis(
                 Node(one.name, "", {}, {}, one.ips, True),
@@ -194,5 +234,8 @@ class MachineResources:
             for one in present
         ]
         write_statuses(
-            self.cluster, chassis, self.registry, resources, None, HEARTBEAT_SECONDS, has_agents=False, on_machines=True
+            *(self.cluster, chassis, self.registry, resources, None, self.heartbeat_interval),
+            has_agents=False,
+            on_machines=True,
+            unreachable=self.unreachable,
         )

@@ -152,7 +152,7 @@ def chassis_facts(
     """
     pods = None if problems is None else problems.get(chassis.node.name, "")
     if registry is None:
-        return ChassisFacts(None, None, None, pods, has_agent=has_agent)
+        return ChassisFacts(None, None, None, pods, has_agent=has_agent, on_machine=on_machine)
     beat = registry.heartbeat(chassis.system_id)
     is_recent = beat is not None and 0 <= (now - beat).total_seconds() <= patience
     alive = registry.is_alive(chassis.system_id) or is_recent

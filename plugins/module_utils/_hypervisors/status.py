@@ -65,20 +65,22 @@ def write_statuses(
     *,
     has_agents: bool,
     on_machines: bool = False,
+    unreachable: str = "",
 ) -> None:
     """Write each status that differs. `resources` are the OVNChassis by node, `problems` those of pods, `interval` the seconds between two heartbeats.
 
-    `has_agents`: agents write these statuses between runs. `on_machines`: they are machines, which have no pods.
+    `has_agents`: agents write these statuses between runs. `on_machines`: they are machines, which have no pods. `unreachable`: why there is no
+    `registry`, if that is to be written.
     `resources` may be as old as the run: if they differ, all are read again. What an agent has written since then is newer than what is known here, and stays.
     """
-    if problems is None and registry is None:
+    if problems is None and registry is None and not unreachable:
         return
     now = datetime.datetime.now(datetime.timezone.utc)
     patience = interval + grace(interval)
     facts = {
         one.node.name: chassis_facts(
             one, registry, problems, now=now, patience=patience, has_agent=has_agents, on_machine=on_machines
-        )
+        )._replace(unreachable=unreachable)
         for one in chassis
     }
     if not changed_statuses(resources, facts, now):

@@ -18,7 +18,7 @@ from .._flows import TUNNEL_PORTS, ports_between
 from .._inventory import address_of, encapsulation_ip_of, system_id_of
 from .._ovsdb.endpoint import parse_endpoints
 from .._packages.plan import desired_versions
-from .._roles.cluster_source import encapsulation_types_of
+from .._roles.cluster_source import encapsulation_types_of, with_resource
 from .._roles.firewall import needed_packages
 from .._roles.variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, is_true, members_of
 from .addresses import canonical, literal
@@ -88,7 +88,10 @@ class DeclaredHost:
 def declared_hosts(hostvars: Hostvars, groups: Groups, names: t.Iterable[str]) -> dict[str, DeclaredHost]:
     """Return what the inventory declares about these hosts."""
     central, hypervisors = members_of(groups, "ovn_central"), members_of(groups, "ovn_hypervisors")
-    return {name: _read(name, hostvars[name], name in central, name in hypervisors) for name in dict.fromkeys(names)}
+    return {
+        name: _read(name, with_resource(hostvars[name], hostvars, groups), name in central, name in hypervisors)
+        for name in dict.fromkeys(names)
+    }
 
 
 def _read(name: str, variables: Variables, in_central: bool, in_hypervisors: bool) -> DeclaredHost:

@@ -13,7 +13,7 @@ import typing as t
 from .._api.names import CLIENT_CA_KEY
 from .._errors import InvalidInput
 from .options import plain
-from .variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, is_true, members_of
+from .variables import Groups, Hostvars, Overlaid, Variables, as_list, backend_of, first_value, is_true, members_of
 
 # What a run has read: `name`, `namespace` and `spec` of the resource. A fact of the hosts of a run, and of all hosts that are Kubernetes clusters.
 FACT = "ovn_verify_cluster_resource"
@@ -32,6 +32,8 @@ def _of_both(option: str, field: str) -> _Option:
     return _Option((f"ovn_central_{option}",), tuple(f"{database}.{field}" for database in _DATABASES))
 
 
+_WHOLE = "the whole spec"
+_REPLACED = (f"({_WHOLE})", "(ovnImage)", "(ovsImage)")  # never equal to the resource
 _TLS = ("tls.enabled",)
 _SECRET = ("tls.certSecretRef.name",)
 _MAPPINGS = _Option(("ovn_hypervisor_bridge_mappings",), ("bridgeMappings",))
@@ -76,7 +78,7 @@ def find_source(hostvars: Hostvars, groups: Groups, given: str) -> dict[str, t.A
     """
     central = next(iter(members_of(groups, "ovn_central")), "")
     variables: Variables = hostvars[central] if central else {}
-    source = str(first_value(variables, "ovn_central_cluster_from", "ovn_cluster_from", default=given or SOURCES[0]))
+    source = str(first_value(variables, "ovn_cluster_from", default=given or SOURCES[0]))
     problem = ""
     if source not in SOURCES:
         problem = f'ovn_cluster_from is "{source}". Set it to {" or ".join(SOURCES)}.'
@@ -113,9 +115,17 @@ def source_problem(hostvars: Hostvars, groups: Groups, host: str, answer: Variab
     spec: Variables = answer["cluster"].get("spec") or {}
     found = contradictions(hostvars, groups, spec, name)
     if found:
+        replaced = [text for text in found if any(mark in text for mark in _REPLACED)]
+        other = [text for text in found if text not in replaced]
+        advice = " ".join(
+            [
+                *([f"{'; '.join(replaced)}. Remove them."] if replaced else []),
+                *([f"{'; '.join(other)}. Remove them or give them the value of the resource."] if other else []),
+            ]
+        )
         return (
-            f"ovn_cluster_from is resource, so {place} alone says what these variables say as well: {'; '.join(found)}. Take them out of the inventory or "
-            "give them the value of the resource, or set ovn_cluster_from to inventory."
+            f"ovn_cluster_from is resource, so {place} alone says what these variables say as well: {advice} Or set ovn_cluster_from to inventory for all "
+            "hosts."
         )
     return _bundle_problem(central, spec, place)
 
@@ -126,6 +136,8 @@ def contradictions(hostvars: Hostvars, groups: Groups, spec: Variables, name: st
     for group, clusters, machines in (("ovn_central", _CENTRAL, ()), ("ovn_hypervisors", _NODES, _MACHINE)):
         for host in members_of(groups, group):
             variables = hostvars[host]
+            if first_value(variables, "ovn_cluster_from", default="resource") != "resource":
+                found.setdefault("ovn_cluster_from (it is one for all hosts)", []).append(host)
             for option in clusters if backend_of(variables) == "kubernetes" else machines:
                 for text in _conflicts(variables, option, spec, name):
                     hosts = found.setdefault(text, [])
@@ -144,7 +156,7 @@ def _conflicts(variables: Variables, option: _Option, spec: Variables, name: str
         if value is None or value == {}:
             continue
         if not option.fields:
-            yield f"{variable} (the whole spec)"
+            yield f"{variable} ({_WHOLE})"
         for field in option.fields:
             declared = _field(spec, field, name)
             if isinstance(value, dict) or not _is_same(field, value, declared):
@@ -207,13 +219,19 @@ def camel_mappings(mappings: t.Iterable[Variables]) -> list[dict[str, t.Any]]:
     ]
 
 
-def machine_mappings(spec: Variables) -> list[dict[str, t.Any]] | None:
-    """Return bridge mappings of a specification as an option of ovn_chassis; None without any."""
-    found = [
+def machine_mappings(spec: Variables) -> list[dict[str, t.Any]]:
+    """Return bridge mappings of a specification as an option of ovn_chassis. Without any it is empty: a machine loses those that were taken out."""
+    return [
         {"physical_network" if key == "physicalNetwork" else key: value for key, value in one.items()}
         for one in plain(spec.get("bridgeMappings") or [])
     ]
-    return found or None
+
+
+def with_resource(variables: Variables, hostvars: Hostvars, groups: Groups) -> Variables:
+    """Return the variables of a host with what the run has read. The central host has it in every run, a machine only if the run reaches it (--limit)."""
+    central = next(iter(members_of(groups, "ovn_central")), "")
+    read = first_value(hostvars[central], FACT, default=None) if central and central in hostvars else None
+    return Overlaid({FACT: read}, variables) if read else variables
 
 
 def encapsulation_types_of(variables: Variables) -> list[str]:

@@ -18,9 +18,9 @@ from .._firewall.unit import unit_files, units
 from .._flows import FLOWS, TUNNEL_PORTS, MachineFlow, Party
 from .._inventory import address_of, encapsulation_ip_of
 from .._units import own_unit
-from .cluster_source import encapsulation_types_of
+from .cluster_source import encapsulation_types_of, with_resource
 from .distribution import run_directory_of
-from .variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, is_true, members_of
+from .variables import Groups, Hostvars, Overlaid, Variables, as_list, backend_of, first_value, is_true, members_of
 
 Mode = t.Literal["managed", "print", "none"]
 Role = t.Literal["ovn_central", "ovn_hypervisor"]
@@ -148,7 +148,7 @@ def managed_central_hosts(hostvars: Hostvars, groups: Groups) -> list[str]:
 
 def _machine(hostvars: Hostvars, groups: Groups, name: str, given: Variables) -> FilteredMachine:
     variables = {option: value for option, value in given.items() if value is not None and value != ""}
-    merged = _Overlaid(variables, hostvars[name])
+    merged = Overlaid(variables, with_resource(hostvars[name], hostvars, groups))
     parties = [
         party for party, group in _GROUPS.items() if name in members_of(groups, group) and _is_machine(merged, party)
     ]
@@ -169,23 +169,6 @@ def _databases(host: FilteredMachine) -> dict[str, list[str]]:
 
 def _is_machine(variables: Variables, party: Party) -> bool:
     return (first_value(variables, f"{_ROLES[party]}_backend") or backend_of(variables)) == "host"
-
-
-class _Overlaid(t.Mapping[str, t.Any]):
-    """`hostvars` of Ansible resolve a value when it is asked for, so they are not copied."""
-
-    def __init__(self, first: Variables, second: Variables) -> None:
-        self._maps = (first, second)
-
-    def __getitem__(self, name: str) -> t.Any:
-        first, second = self._maps
-        return first[name] if name in first else second[name]
-
-    def __iter__(self) -> t.Iterator[str]:
-        return iter({**self._maps[0], **self._maps[1]})
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
 
 
 def _flows(host: FilteredMachine, party: Party) -> t.Iterator[MachineFlow]:

@@ -23,7 +23,12 @@ def machine_resources(hostvars: Hostvars, hosts: t.Iterable[str], host: str) -> 
         return []
     ours = _place(recorded[host])
     same = [name for name, variables in recorded.items() if _place(variables) == ours]
-    return [plain(recorded[name][FACT]) for name in same] if same[0] == host else []
+    return [_given(recorded[name][FACT]) for name in same] if same[0] == host else []
+
+
+def _given(declared: Variables) -> dict[str, t.Any]:
+    """Return it without what is not declared, which Ansible may have made an empty text of. An empty list is declared."""
+    return {key: value for key, value in plain(declared).items() if value is not None and value != ""}
 
 
 def _place(variables: Variables) -> list[t.Any]:

@@ -24,6 +24,23 @@ Groups = t.Mapping[str, t.Sequence[str]]
 Backend = t.Literal["host", "kubernetes"]
 
 
+class Overlaid(t.Mapping[str, t.Any]):
+    """`hostvars` of Ansible resolve a value when it is asked for, so they are not copied."""
+
+    def __init__(self, first: Variables, second: Variables) -> None:
+        self._maps = (first, second)
+
+    def __getitem__(self, name: str) -> t.Any:
+        first, second = self._maps
+        return first[name] if name in first else second[name]
+
+    def __iter__(self) -> t.Iterator[str]:
+        return iter({**self._maps[0], **self._maps[1]})
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
 def first_value(variables: Variables, *names: str, default: t.Any = "") -> t.Any:
     """Return the value of the first of these variables that is not absent."""
     for name in names:

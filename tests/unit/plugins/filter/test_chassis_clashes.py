@@ -46,3 +46,11 @@ def test_clashes(inventory: dict[str, dict[str, t.Any]], expected: list[str]) ->
 def test_clusters_do_not_count_their_nodes_have_the_names() -> None:
     cluster = {"ovn_backend": "kubernetes", "ansible_host": "127.0.0.1"}
     assert chassis_clashes({"rack1": cluster, "rack2": cluster}, ["rack1", "rack2"]) == []
+
+
+def test_a_machine_with_an_object_needs_a_name_for_it() -> None:
+    bad = {"Compute_1": {"ovn_hypervisor_kubeconfig": "k", "ovn_encapsulation_ip": "192.0.2.1"}}
+    (problem,) = chassis_clashes(bad, bad)
+    assert "Machine Compute_1 cannot have an OVNChassis" in problem
+    assert chassis_clashes({"Compute_1": {"ovn_encapsulation_ip": "192.0.2.1"}}, bad) == []
+    assert chassis_clashes({"Compute_1": {**bad["Compute_1"], "ovn_hypervisor_state": "absent"}}, bad) == []

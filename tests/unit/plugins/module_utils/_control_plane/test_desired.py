@@ -11,6 +11,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired im
     desired_from_params,
     is_config,
     keep_claims,
+    kept_fields_warning,
     refuse_deletion,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
@@ -27,6 +28,8 @@ def desired(existing: dict[str, t.Any] | None = None, **options: t.Any) -> Desir
         "spec": None,
         "definition": None,
         "spec_from": "options",
+        "resource_uid": None,
+        "resource_generation": None,
         "images": None,
         "cluster_domain": "cluster.local",
         "pod_security": "restricted",
@@ -199,7 +202,11 @@ def test_the_resource_of_another_client_is_not_declared() -> None:
             None, {}, Refused, r"OVNCluster ovn does not exist in namespace ovn-system, .* Apply it there first", id="none"
         ),
         pytest.param(RESOURCE, {"spec": {"northd": {}}}, InvalidInput, "spec cannot be given", id="a specification"),
+        pytest.param(RESOURCE, {"spec": {}}, InvalidInput, "spec cannot be given", id="all defaults"),
         pytest.param(RESOURCE, {"definition": RESOURCE}, InvalidInput, "definition cannot be given", id="a definition"),
+        pytest.param(RESOURCE, {"definition": {}}, InvalidInput, "definition cannot be given", id="an empty definition"),
+        pytest.param(RESOURCE, {"resource_uid": "u0"}, Refused, r"its uid was u0, .* Run again\.", id="created again"),
+        pytest.param(RESOURCE, {"resource_generation": 0}, Refused, r"its generation was 0, .* Run again\.", id="edited"),
         pytest.param(
             RESOURCE, {"images": {"ovn": {"tag": "1"}}}, InvalidInput, "images cannot be given", id="an image"
         ),
@@ -210,6 +217,28 @@ def test_nothing_counts_beside_the_resource(
 ) -> None:
     with pytest.raises(kind, match=message):
         desired(existing, spec_from="resource", **options)
+
+
+def test_images_without_a_member_say_nothing() -> None:
+    assert not desired(RESOURCE, spec_from="resource", images={"ovn": None, "ovs": {}}).declared
+
+
+def test_a_resource_that_is_as_it_was_read_is_taken() -> None:
+    read = {**RESOURCE, "metadata": {**RESOURCE["metadata"], "uid": "u1", "generation": 4}}
+    assert not desired(read, spec_from="resource", resource_uid="u1", resource_generation=4).declared
+
+
+@pytest.mark.parametrize(
+    ("entry", "warns"),
+    [
+        pytest.param({"manager": "c5c3.ovn", "fieldsV1": {"f:spec": {"f:northd": {}}}}, True, id="of earlier runs"),
+        pytest.param({"manager": "c5c3.ovn", "fieldsV1": {"f:status": {}}, "subresource": "status"}, False, id="status"),
+        pytest.param({"manager": "flux", "fieldsV1": {"f:spec": {"f:northd": {}}}}, False, id="of the client"),
+    ],
+)  # fmt: skip
+def test_fields_of_earlier_runs_are_pointed_out(entry: dict[str, t.Any], warns: bool) -> None:
+    found = kept_fields_warning({"metadata": {"name": "ovn", "namespace": "ovn-system", "managedFields": [entry]}})
+    assert ("OVNCluster ovn in namespace ovn-system has fields of the field manager c5c3.ovn" in found) is warns
 
 
 def test_the_resource_of_another_client_is_not_deleted() -> None:

@@ -13,7 +13,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.machines imp
     machines_from,
     manifest_of,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import is_ours, nodes_of_others
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import nodes_of_others
 
 Object = dict[str, t.Any]
 
@@ -35,7 +35,8 @@ def given(**more: t.Any) -> Object:
     ("chassis", "message"),
     [
         ([given(name="Compute_1")], "Machine Compute_1 cannot have an OVNChassis"),
-        ([given(name="a" * 64)], "at most 63 of them"),
+        ([given(name="a..b")], "single dots"),
+        ([given(name="a" * 64)], "at most 63 characters"),
         ([given(encapsulation_ip=[])], "Machine compute1 has no encapsulation_ip"),
         ([given(), given()], "chassis names compute1 more than once"),
     ],
@@ -52,7 +53,7 @@ def test_a_machine_that_goes_needs_no_address() -> None:
 def test_the_object_has_no_owner_and_is_not_that_of_a_node() -> None:
     mapping = {"physical_network": "physnet1", "bridge": "br-ex", "ports": ["eth1"]}
     (machine,) = machines_from([given(bridge_mappings=[mapping])])
-    found = manifest_of(machine, "c1.example", "blue")
+    found = manifest_of(machine, "c1.example", "blue", "ovn-system")
     assert found["spec"] == {
         "hostname": "c1.example",
         "systemId": "compute1",
@@ -60,32 +61,63 @@ def test_the_object_has_no_owner_and_is_not_that_of_a_node() -> None:
         "encapsulation": {"type": "geneve", "ip": "198.51.100.21"},
     }
     assert "ownerReferences" not in found["metadata"]
-    assert not is_ours(found, "blue", "ovn-system")
+    assert found["metadata"]["labels"]["ovn.c5c3.io/machine"] == "compute1"
     (problem,) = nodes_of_others({"compute1": found}, ["compute1", "worker-1"], "blue", "ovn-system")
     assert "Node compute1 has the name of machine compute1" in problem
 
 
+LABELS = {
+    "ovn.c5c3.io/machine": "compute1",
+    "app.kubernetes.io/instance": "ovn",
+    "ovn.c5c3.io/namespace": "ovn-system",
+}
+
+
+@pytest.mark.parametrize("state", ["present", "absent"])
 @pytest.mark.parametrize(
-    ("labels", "state", "message"),
+    ("labels", "spec", "message"),
     [
-        pytest.param({}, "present", "is not that of a machine", id="of a Node"),
-        pytest.param({}, "absent", "", id="of a Node, and the machine goes"),
-        pytest.param({"ovn.c5c3.io/machine": "compute1", "app.kubernetes.io/instance": "ovn"}, "present", "", id="its own"),
+        pytest.param(LABELS, {}, "", id="its own"),
+        pytest.param({**LABELS, "app.kubernetes.io/instance": "x"}, {}, 'of OVNCluster "x"', id="of another cluster"),
         pytest.param(
-            {"ovn.c5c3.io/machine": "compute1", "app.kubernetes.io/instance": "x"}, "absent", 'of OVNCluster "x"', id="another's"
+            {**LABELS, "ovn.c5c3.io/namespace": "b"}, {}, 'in namespace "b", not of ovn-system/ovn', id="of another inventory"
+        ),
+        pytest.param(
+            LABELS, {"systemId": "x"}, 'is that of the chassis "x", and the machine compute1 is "compute1"', id="another chassis"
         ),
     ],
 )  # fmt: skip
-def test_an_object_that_is_there(labels: dict[str, str], state: str, message: str) -> None:
-    found = " ".join(
-        conflicts(machines_from([given(state=state)]), {"compute1": {"metadata": {"labels": labels}}}, "ovn")
-    )
+def test_an_object_that_is_there(labels: Object, spec: Object, message: str, state: str) -> None:
+    resource = {"metadata": {"labels": labels}, "spec": {"systemId": "compute1", "hostname": "c1", **spec}}
+    machines = machines_from([given(state=state, hostname="c1")])
+    found = " ".join(conflicts(machines, {"compute1": resource}, None, "ovn", "ovn-system"))
     assert message in found
     assert bool(message) is bool(found)
 
 
-def test_a_host_name_stays_as_it_was_recorded() -> None:
+@pytest.mark.parametrize(("state", "refused"), [("present", True), ("absent", False)])
+def test_an_object_of_a_node(state: str, refused: bool) -> None:
+    resources: dict[str, Object] = {"compute1": {"metadata": {"labels": {}}}}
+    found = conflicts(machines_from([given(state=state)]), resources, None, "ovn", "ovn-system")
+    assert ["is not that of a machine" in one for one in found] == ([True] if refused else [])
+
+
+def test_a_host_name_is_that_of_the_machine() -> None:
     (machine,) = machines_from([given()])
-    assert hostname_of(machine, None, None) == "compute1"
-    assert hostname_of(machine, {"spec": {"hostname": "c1.example"}}, None) == "c1.example"
-    assert hostname_of(machine._replace(hostname="given"), {"spec": {"hostname": "c1.example"}}, None) == "given"
+    recorded = {"metadata": {"labels": LABELS}, "spec": {"systemId": "compute1", "hostname": "wrong"}}
+    assert hostname_of(machine, None, None) == ""
+    assert hostname_of(machine, recorded, None) == "wrong"
+    assert conflicts([machine], {"compute1": recorded}, None, "ovn", "ovn-system") == []
+    real = machine._replace(hostname="c1.example")
+    assert hostname_of(real, recorded, None) == "c1.example"
+    (problem,) = conflicts([real], {"compute1": recorded}, None, "ovn", "ovn-system")
+    assert 'has the host name "wrong", and the machine compute1 has "c1.example"' in problem
+    assert "Run with ovn_hypervisor_state=absent for the machine, then with present." in problem
+    assert conflicts([real._replace(present=False)], {"compute1": recorded}, None, "ovn", "ovn-system") == []
+
+
+def test_bridge_mappings_that_are_not_declared_are_not_claimed() -> None:
+    (machine,) = machines_from([given()])
+    assert "bridgeMappings" not in manifest_of(machine, "c1", "ovn", "ovn-system")["spec"]
+    (emptied,) = machines_from([given(bridge_mappings=[])])
+    assert manifest_of(emptied, "c1", "ovn", "ovn-system")["spec"]["bridgeMappings"] == []

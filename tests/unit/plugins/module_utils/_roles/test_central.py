@@ -47,8 +47,8 @@ def cluster(given: dict[str, t.Any]) -> CentralClusterOptions:
 def test_defaults_are_those_of_the_role(options: t.Any) -> None:
     documented = yaml.safe_load(SPECS.read_text(encoding="utf-8"))["argument_specs"]["main"]["options"]
     for field in dataclasses.fields(options):
-        # a group of the inventory, keys of ovn_central_distribution
-        if field.name not in ("members", "northd_program", "run_directory", "schema_directory"):
+        # a group of the inventory, a shared variable, keys of ovn_central_distribution
+        if field.name not in ("members", "cluster_from", "northd_program", "run_directory", "schema_directory"):
             factory = field.default_factory
             default = field.default if factory is dataclasses.MISSING else factory()
             assert documented[f"ovn_central_{field.name}"].get("default") == default, field.name

@@ -7,6 +7,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.declared import declared_hosts
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import (
     CentralClusterOptions,
     cluster_problem,
@@ -18,7 +19,9 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.cluster_source imp
     machine_mappings,
     source_problem,
     specification_of_resource,
+    with_resource,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.firewall import desired_firewall
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor import desired_state
 
 Object = dict[str, t.Any]
@@ -114,6 +117,7 @@ def test_an_inventory_that_says_nothing_else_is_no_problem() -> None:
         ("m1", {"ovn_hypervisor_bridge_mappings": MAPPINGS[:1]}, "ovn_hypervisor_bridge_mappings (bridgeMappings) on m1"),
         ("m1", {"ovn_hypervisor_encapsulation_type": "geneve"}, "ovn_hypervisor_encapsulation_type (encapsulation.type)"),
         ("m1", {"ovn_tls": "no"}, "ovn_tls (tls.enabled) on m1"),
+        ("m1", {"ovn_cluster_from": "inventory"}, "ovn_cluster_from (it is one for all hosts) on m1"),
     ],
 )  # fmt: skip
 def test_a_variable_that_says_something_else_is_named_with_its_field(host: str, variables: Object, text: str) -> None:
@@ -122,6 +126,15 @@ def test_a_variable_that_says_something_else_is_named_with_its_field(host: str, 
     problem = source_problem(hosts, GROUPS, "plane", answer())
     assert text in problem
     assert "so OVNCluster ovn-system/ovn of plane alone says" in problem
+
+
+def test_what_can_never_be_equal_has_to_be_removed() -> None:
+    hosts = inventory(
+        plane={**KUBERNETES, "ovn_image": {"tag": "1"}}, m1={"ovn_hypervisor_encapsulation_type": "geneve"}
+    )
+    problem = source_problem(hosts, GROUPS, "plane", answer())
+    assert "ovn_image (ovnImage) on plane. Remove them. " in problem
+    assert "(encapsulation.type) on m1. Remove them or give them the value of the resource." in problem
 
 
 def test_the_hosts_of_one_variable_are_counted() -> None:
@@ -175,12 +188,32 @@ def test_a_machine_takes_bridge_mappings_and_the_encapsulation() -> None:
         {"physical_network": "b", "bridge": "br-b", "ports": []},
         {"physical_network": "a", "bridge": "br-a", "ports": ["eth1"]},
     ]
-    assert machine_mappings({}) is None
+    assert machine_mappings({}) == []  # those that were taken out are taken from the machine
     assert encapsulation_types_of({"ovn_verify_cluster_resource": READ}) == ["vxlan"]
     assert encapsulation_types_of(
         {"ovn_verify_cluster_resource": READ, "ovn_hypervisor_encapsulation_type": "geneve"}
     ) == ["geneve"]
     assert encapsulation_types_of({}) == ["geneve"]
+
+
+def test_a_machine_that_the_run_does_not_reach_has_the_encapsulation_too() -> None:
+    hosts = inventory(plane={**KUBERNETES, "ovn_verify_cluster_resource": READ})
+    assert encapsulation_types_of(with_resource(hosts["m1"], hosts, GROUPS)) == ["vxlan"]
+    assert declared_hosts(hosts, GROUPS, ["m1"])["m1"].encapsulation_types == ("vxlan",)
+    assert encapsulation_types_of(with_resource({}, inventory(), GROUPS)) == ["geneve"]
+    assert encapsulation_types_of(with_resource({}, {}, {})) == ["geneve"]
+
+
+def test_a_firewall_lets_in_the_encapsulation_of_the_resource() -> None:
+    machine = {
+        "ovn_firewall": "managed",
+        "ovn_address": "192.0.2.31",
+        "ovn_hypervisor_tunnel_networks": ["192.0.2.0/24"],
+    }
+    hosts = inventory(plane={**KUBERNETES, "ovn_verify_cluster_resource": READ}, m1=machine)
+    groups = {**GROUPS, "ovn_hypervisors": ["m1"]}
+    ports = desired_firewall(hosts, groups, "m1", {}, role="ovn_hypervisor")["options"]["ports"]
+    assert [one["port"] for one in ports] == [4789]
 
 
 def test_a_resource_that_was_not_read_is_no_inventory() -> None:

@@ -47,3 +47,16 @@ def test_the_first_machine_of_a_cluster_applies_all(host: str, names: list[str])
 def test_who_failed_before_is_left_out() -> None:
     left = [host for host in HOSTS if host != "a1"]
     assert [one["name"] for one in machine_resources(HOSTS, left, "a2")] == ["a2"]
+
+
+def test_what_is_not_declared_is_left_out() -> None:
+    declared = {"name": "m", "hostname": "", "bridge_mappings": None}
+    assert machine_resources({"m": machine("m", ovn_hypervisor_resource=declared)}, ["m"], "m") == [{"name": "m"}]
+    emptied = {"name": "m", "bridge_mappings": []}
+    assert machine_resources({"m": machine("m", ovn_hypervisor_resource=emptied)}, ["m"], "m") == [emptied]
+
+
+def test_each_batch_of_a_play_applies_its_own() -> None:
+    hosts = {name: machine(name) for name in ("m1", "m2")}
+    applied = [machine_resources(hosts, [name], name) for name in hosts]
+    assert [[one["name"] for one in batch] for batch in applied] == [["m1"], ["m2"]]
