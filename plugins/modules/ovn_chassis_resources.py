@@ -66,7 +66,7 @@ options:
         type: list
         elements: str
       bridge_mappings:
-        description: Physical networks, each C(physical_network), C(bridge) and maybe C(ports). Without it the field is left out.
+        description: Physical networks, each C(physical_network), C(bridge) and maybe C(ports). Without any the field is left out.
         type: list
         elements: dict
   southbound:

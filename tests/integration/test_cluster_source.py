@@ -19,6 +19,7 @@ from conftest import until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired import kept_fields_warning
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import converge
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import (
@@ -129,6 +130,40 @@ def test_a_resource_of_another_client_is_not_deleted(plane: ControlPlane) -> Non
     assert plane.get("OVNCluster", "ovn")["spec"]
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param({"spec": {}}, "spec cannot be given with spec_from=resource", id="all defaults"),
+        pytest.param({"resource_generation": 9}, "its generation was 9, and is 1. Run again.", id="edited in the run"),
+    ],
+)
+def test_nothing_is_written_beside_the_resource(plane: ControlPlane, options: dict[str, t.Any], message: str) -> None:
+    define(plane)
+    apply(plane, WHOLE)
+    applied = plane.get("OVNCluster", "ovn")
+    assert message in plane(may_fail=True, **{**SOURCE, **options})["msg"]
+    assert plane.get("OVNCluster", "ovn") == applied
+    assert plane.ours() == {}
+
+
+def test_fields_of_earlier_runs_are_given_up(plane: ControlPlane) -> None:
+    """As docs/kubernetes.md says."""
+    define(plane)
+    apply(plane, WHOLE, "c5c3.ovn")
+    apply(plane, WHOLE)
+    shared = plane.get("OVNCluster", "ovn")
+    assert {manager for manager, _subresource in managers(shared)} == {"c5c3.ovn", "kustomize-controller"}
+    warnings = json.dumps(plane(check=True, wait=False, **SOURCE)["warnings"])
+    assert "has fields of the field manager c5c3.ovn" in warnings
+    place = f"{PLACES['OVNCluster'].format(plane.namespace)}/ovn?fieldManager=c5c3.ovn"
+    nothing = {"apiVersion": API_VERSION, "kind": "OVNCluster", "metadata": {"name": "ovn"}}
+    plane.server.request("APPLY", place, nothing)
+    found = plane.get("OVNCluster", "ovn")
+    assert found["spec"] == shared["spec"]
+    assert {manager for manager, _subresource in managers(found)} == {"kustomize-controller"}
+    assert kept_fields_warning(found) == ""
+
+
 def test_the_precheck_asks_for_no_right_to_write_it(plane: ControlPlane, granted: Operator) -> None:
     def codes(**options: t.Any) -> dict[str, str]:
         given = {"kubeconfig": granted.kubeconfig, "kind": "cluster", **options}
@@ -140,6 +175,9 @@ def test_the_precheck_asks_for_no_right_to_write_it(plane: ControlPlane, granted
     assert codes(spec_from="resource") == {"resource_missing": f"OVNCluster {plane.namespace}/ovn"}
     apply(plane, WHOLE)
     assert codes(spec_from="resource") == {}
+    given = {"kubeconfig": granted.kubeconfig, "kind": "cluster", "spec_from": "resource", "spec": {}}
+    refused = plane.module(ovn_precheck_kubernetes, given, False, True)
+    assert "spec and images cannot be given with spec_from=resource" in refused["msg"]
     assert codes(spec=WHOLE) == {"permission_missing": f"ovnclusters.ovn.c5c3.io in namespace {plane.namespace}"}
     assert {right.resource for right in needed_rights("cluster", {"own resource"})} == {"ovnclusters"}
 
@@ -178,7 +216,7 @@ SHOWN = [
                 "ansible.builtin.copy": {
                     "dest": "{{ shown }}/{{ inventory_hostname }}.json",
                     "content": "{{ {'spec': _ovn_hypervisor_desired.spec | default({}), 'types': ovn_hypervisor_encapsulation_type,"
-                    " 'mappings': _ovn_hypervisor_desired.bridge_mappings | default([])} | to_json }}",
+                    " 'mappings': _ovn_hypervisor_desired.bridge_mappings | default('none of a machine')} | to_json }}",
                     "mode": "0600",
                 },
                 "become": False,
@@ -242,7 +280,7 @@ def test_playbooks_take_the_resource_as_it_is(site: Site) -> None:
 
     # An edit by its owner
     apply(site.plane, {**WHOLE_SITE, "bridgeMappings": []})
-    assert site.shown()["machine"]["mappings"] is None
+    assert site.shown()["machine"]["mappings"] == []
 
 
 @pytest.mark.timeout(300)

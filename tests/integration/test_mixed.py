@@ -380,7 +380,11 @@ def test_machines_of_one_cluster_have_their_objects_by_one_call(site: Inventory,
     shown = {"ovn_hypervisor_kubeconfig": site.server.kubeconfig, "ovn_southbound_endpoints": ["tcp:127.0.0.1:1"]}
     machines = {
         "compute1": {**shown, "ovn_encapsulation_ip": "198.51.100.21", "ovn_hypervisor_hostname": "c1.example"},
-        "compute2": {**shown, "ovn_encapsulation_ip": ["198.51.100.22", "198.51.100.23"]},
+        "compute2": {
+            **shown,
+            "ovn_encapsulation_ip": ["198.51.100.22", "198.51.100.23"],
+            "ovn_hypervisor_hostname": "c2.example",
+        },
         "compute3": {"ovn_kubeconfig": site.server.kubeconfig, "ovn_encapsulation_ip": "198.51.100.24"},
     }
     inventory = site.write({"plane": site.cluster()}, machines)
@@ -402,7 +406,7 @@ def test_machines_of_one_cluster_have_their_objects_by_one_call(site: Inventory,
             "encapsulation": {"type": "geneve", "ip": "198.51.100.21"},
         },
         "compute2": {
-            "hostname": "compute2",
+            "hostname": "c2.example",
             "systemId": "compute2",
             "encapsulation": {"type": "geneve", "ip": "198.51.100.22"},
         },
@@ -413,3 +417,9 @@ def test_machines_of_one_cluster_have_their_objects_by_one_call(site: Inventory,
     assert [one["metadata"]["name"] for one in json.loads(site.server.request("GET", HYPERVISORS_API))["items"]] == [
         "compute1"
     ]
+    # A call knows the machines of its batch alone.
+    run_playbook([play], "-e", "ovn_hypervisor_state=absent", inventory=inventory)
+    batches = run_playbook([{**play, "serial": 1}], inventory=inventory)
+    assert batches.count("changed=1 ") == 2
+    listed = json.loads(site.server.request("GET", HYPERVISORS_API))["items"]
+    assert {one["metadata"]["name"] for one in listed} == {"compute1", "compute2"}

@@ -28,14 +28,14 @@ from .status import write_statuses
 
 
 class Machine(t.NamedTuple):
-    """One machine as declared. `hostname` is empty where only the machine itself knows it; without declared `bridge_mappings` (None) it has its own."""
+    """One machine as declared. `hostname` is empty where only the machine itself knows it."""
 
     name: str
     system_id: str
     hostname: str
     types: tuple[str, ...]
     ips: tuple[str, ...]
-    bridge_mappings: tuple[t.Mapping[str, t.Any], ...] | None
+    bridge_mappings: tuple[t.Mapping[str, t.Any], ...]
     present: bool
 
 
@@ -50,10 +50,9 @@ def machines_from(given: t.Iterable[t.Mapping[str, t.Any]]) -> list[Machine]:
             raise InvalidInput(
                 f"Machine {name} has no encapsulation_ip, which its OVNChassis needs. No OVNChassis was changed."
             )
-        types, ips, mappings = one["encapsulation_type"], one["encapsulation_ip"], one["bridge_mappings"]
+        types, ips, mappings = one["encapsulation_type"], one["encapsulation_ip"], one["bridge_mappings"] or []
         hostname, system_id = one["hostname"] or "", one["system_id"] or name
-        declared = None if mappings is None else tuple(mappings)
-        machines.append(Machine(name, system_id, hostname, tuple(types), tuple(ips or ()), declared, present))
+        machines.append(Machine(name, system_id, hostname, tuple(types), tuple(ips or ()), tuple(mappings), present))
     twice = sorted({one.name for one in machines if sum(other.name == one.name for other in machines) > 1})
     if twice:
         raise InvalidInput(f"chassis names {', '.join(twice)} more than once. No OVNChassis was changed.")
@@ -115,12 +114,12 @@ def manifest_of(machine: Machine, hostname: str, name: str, namespace: str) -> O
             "bridge": one["bridge"],
             **({"ports": list(one["ports"])} if one.get("ports") else {}),
         }
-        for one in machine.bridge_mappings or ()
+        for one in machine.bridge_mappings
     ]
     spec: Object = {
         "hostname": hostname,
         "systemId": machine.system_id,
-        **({} if machine.bridge_mappings is None else {"bridgeMappings": mappings}),
+        **({"bridgeMappings": mappings} if mappings else {}),
         "encapsulation": {"type": machine.types[0], "ip": machine.ips[0]},
     }
     metadata = {"name": machine.name, "labels": {**chassis_labels(name, namespace), MACHINE: machine.name}}
