@@ -35,8 +35,8 @@ _value:
 
 import typing as t
 
+from ..module_utils._inventory import as_list
 from ..module_utils._report import codes as report_codes
-from ..module_utils._roles.variables import as_list
 
 
 def acknowledge_problem(codes: str | t.Sequence[str]) -> str:

@@ -90,11 +90,11 @@ _value:
 import typing as t
 
 from ..module_utils._databases import DATABASES
-from ..module_utils._inventory import system_id_of
+from ..module_utils._inventory import as_list, system_id_of
 from ..module_utils._report.installation import Host, Installation
 from ..module_utils._report.report import build_report
 from ..module_utils._roles.pki import chassis_have_role, is_present, shares_certificate
-from ..module_utils._roles.variables import Variables, as_list, backend_of
+from ..module_utils._roles.variables import Variables, backend_of
 from ..plugin_utils._filters import as_filter
 
 

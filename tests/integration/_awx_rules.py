@@ -140,7 +140,7 @@ def webhook(configuration: Json) -> list[str]:
                 problems.append(f"{name} is missing")
                 continue
             configuration[name] = default
-        if type(configuration[name]) is not kind:
+        if not isinstance(configuration[name], kind):
             problems.append(f"{name} has the wrong type")
         elif name == "http_method" and configuration[name].lower() not in ("put", "post"):
             problems.append("POST or PUT")

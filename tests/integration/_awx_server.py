@@ -70,7 +70,7 @@ class Awx:
     # Requests.
 
     def handle(self, method: str, target: str, authorization: str, body: t.Any) -> tuple[int, t.Any]:
-        path, _, query = target.partition("?")
+        path, _mark, query = target.partition("?")
         self.requests.append((method, path))
         try:
             if (method, path) in self.broken:
@@ -422,7 +422,7 @@ class Awx:
 
     @staticmethod
     def _matches(kind: str, one: Json, key: str, value: str) -> bool:
-        field, _, lookup = key.partition("__")
+        field, _mark, lookup = key.partition("__")
         if (field not in FIELDS[kind] and field not in ("id", "organization")) or lookup not in ("", "exact", "in"):
             raise Answer(400, {"detail": f"{kind} cannot be filtered by {key}"})
         return str(one.get(field)) in (value.split(",") if lookup == "in" else [value])

@@ -15,12 +15,12 @@ from .._databases import PORTS
 from .._distributions import Role, distribution_data
 from .._errors import InvalidInput
 from .._flows import TUNNEL_PORTS, ports_between
-from .._inventory import address_of, encapsulation_ip_of, system_id_of
+from .._inventory import address_of, as_list, encapsulation_ip_of, system_id_of
 from .._ovsdb.endpoint import parse_endpoints
 from .._packages.plan import desired_versions
 from .._roles.cluster_source import encapsulation_types_of, with_resource
 from .._roles.firewall import needed_packages
-from .._roles.variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, is_true, members_of
+from .._roles.variables import Groups, Hostvars, Variables, backend_of, first_value, is_true, members_of
 from .addresses import canonical, literal
 
 CENTRAL_PORTS = ports_between("central", "central")

@@ -12,9 +12,10 @@ import dataclasses
 import typing as t
 
 from .._errors import OvnError
+from .._inventory import as_list
 from .._precheck_kubernetes.findings import Finding
 from .._roles.options import plain, read_options
-from .._roles.variables import Groups, Hostvars, as_list, members_of
+from .._roles.variables import Groups, Hostvars, members_of
 from .declared import DeclaredHost, declared_hosts, measurement, problem_of
 from .finding import check_ignored, hosts_of
 from .judge_inventory import judge_central_clusters, not_checked

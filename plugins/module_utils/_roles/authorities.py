@@ -16,7 +16,8 @@ import dataclasses
 import typing as t
 
 from .._errors import InvalidInput
-from .variables import Backend, Variables, as_list, first_value
+from .._inventory import as_list
+from .variables import Backend, Variables, first_value
 
 AuthorityName = t.Literal["central", "chassis"]
 AUTHORITIES: tuple[AuthorityName, ...] = ("central", "chassis")

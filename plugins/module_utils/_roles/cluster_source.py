@@ -12,8 +12,9 @@ import typing as t
 
 from .._api.names import CLIENT_CA_KEY
 from .._errors import InvalidInput
+from .._inventory import as_list
 from .options import plain
-from .variables import Groups, Hostvars, Overlaid, Variables, as_list, backend_of, first_value, is_true, members_of
+from .variables import Groups, Hostvars, Overlaid, Variables, backend_of, first_value, is_true, members_of
 
 # What a run has read: `name`, `namespace` and `spec` of the resource. A fact of the hosts of a run, and of all hosts that are Kubernetes clusters.
 FACT = "ovn_verify_cluster_resource"

@@ -16,11 +16,11 @@ from .._databases import DATABASES, STEMS
 from .._errors import InvalidInput
 from .._firewall.unit import unit_files, units
 from .._flows import FLOWS, TUNNEL_PORTS, MachineFlow, Party
-from .._inventory import address_of, encapsulation_ip_of
+from .._inventory import address_of, as_list, encapsulation_ip_of
 from .._units import own_unit
 from .cluster_source import encapsulation_types_of, with_resource
 from .distribution import run_directory_of
-from .variables import Groups, Hostvars, Overlaid, Variables, as_list, backend_of, first_value, is_true, members_of
+from .variables import Groups, Hostvars, Overlaid, Variables, backend_of, first_value, is_true, members_of
 
 Mode = t.Literal["managed", "print", "none"]
 Role = t.Literal["ovn_central", "ovn_hypervisor"]

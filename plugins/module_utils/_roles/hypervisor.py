@@ -19,13 +19,14 @@ from ansible.module_utils.common.dict_transformations import dict_merge
 from .._api.tls_spec import gives_node_certificates
 from .._databases import DATABASES, Database
 from .._errors import InvalidInput
+from .._inventory import as_list
 from .._systemd_sandbox import Sandbox, sandbox_settings
 from .cluster_source import camel_mappings, machine_mappings, specification_of_resource
 from .distribution import socket_of
 from .endpoints import endpoints_of
 from .hypervisor_units import controller_state, openvswitch_files, openvswitch_units, running_unit
 from .options import plain, read_options
-from .variables import Hostvars, Variables, as_list, backend_of, first_value, is_true
+from .variables import Hostvars, Variables, backend_of, first_value, is_true
 
 PREFIX = "ovn_hypervisor_"
 _DEFAULT_ENCAPSULATION = "geneve"

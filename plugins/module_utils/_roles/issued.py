@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._inventory import system_id_of
+from .._inventory import as_list, system_id_of
 from .._pki.issued import CHASSIS, CLIENT, IssuedCertificate, IssuedChange, is_time, merge_list, parse_list
 from .issued_place import is_cluster, issued_path
 from .pki import makes_secret
-from .variables import Groups, Hostvars, Variables, as_list, backend_of, first_value, members_of
+from .variables import Groups, Hostvars, Variables, backend_of, first_value, members_of
 
 # What a hypervisor says of its certificate goes into texts that Ansible may take for templates, and to the central hosts.
 _STRANGE = re.compile(r"[^\w .,:;@()+=/'-]")

@@ -12,10 +12,11 @@ import dataclasses
 import typing as t
 
 from .._distributions import PACKAGES
+from .._inventory import as_list
 from .._packages.plan import Package, Policy, plan_packages, unmatched_keys
 from .._packages.source import source_file
 from .options import read_options
-from .variables import Variables, as_list
+from .variables import Variables
 
 PREFIX = "ovn_packages_"
 

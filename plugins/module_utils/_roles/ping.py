@@ -15,10 +15,11 @@ import dataclasses
 import typing as t
 
 from .._errors import InvalidInput
+from .._inventory import as_list
 from .distribution import socket_of
 from .guest_pods import LABELS, guest_pod, is_guest, is_running, pods_at_open_vswitch
 from .options import read_options
-from .variables import Hostvars, Variables, as_list, backend_of
+from .variables import Hostvars, Variables, backend_of
 
 PREFIX = "ovn_ping_"
 Guest = dict[str, t.Any]

@@ -14,14 +14,13 @@ import typing as t
 from .._api.names import CLIENT_CA_KEY, CLIENT_SERVICES, POD_SECURITY
 from .._api.tls_spec import gives_node_certificates
 from .._databases import DATABASES, Database
-from .._inventory import address_of, system_id_of
+from .._inventory import address_of, as_list, system_id_of
 from .cluster_source import FACT
 from .variables import (
     Backend,
     Groups,
     Hostvars,
     Variables,
-    as_list,
     backend_of,
     first_value,
     hosts_by_backend,

@@ -14,9 +14,10 @@ import re
 import typing as t
 
 from .._errors import InvalidInput
+from .._inventory import as_list
 from .authorities import AUTHORITIES
 from .options import read_options
-from .variables import Groups, Hostvars, as_list, first_value, members_of
+from .variables import Groups, Hostvars, first_value, members_of
 
 OPTION = "ovn_pki_clients"
 # The name is part of names of files and of a Secret.

@@ -15,7 +15,6 @@ import typing as t
 from ansible.module_utils.parsing.convert_bool import boolean
 
 from .._errors import InvalidInput
-from .._inventory import as_list as as_list
 
 Variables = t.Mapping[str, t.Any]
 Hostvars = t.Mapping[str, Variables]

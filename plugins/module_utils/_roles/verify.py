@@ -12,10 +12,11 @@ import dataclasses
 import typing as t
 
 from .._databases import DATABASES
+from .._inventory import as_list
 from .distribution import run_directory_of, socket_of
 from .endpoints import endpoints_of
 from .pki import secret_of
-from .variables import Hostvars, Variables, as_list, first_value, hosts_by_backend, is_true
+from .variables import Hostvars, Variables, first_value, hosts_by_backend, is_true
 from .verify_limits import limits_of
 
 FILES = ("private_key", "certificate", "ca_certificate")

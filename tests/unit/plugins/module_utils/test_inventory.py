@@ -10,6 +10,7 @@ from ansible_collections.c5c3.ovn.plugins.filter.chassis_clashes import chassis_
 from ansible_collections.c5c3.ovn.plugins.filter.encapsulation_ip import encapsulation_ip
 from ansible_collections.c5c3.ovn.plugins.filter.endpoints import endpoints
 from ansible_collections.c5c3.ovn.plugins.filter.host_address import host_address
+from ansible_collections.c5c3.ovn.plugins.module_utils._inventory import as_list
 
 
 @pytest.mark.parametrize(
@@ -51,3 +52,8 @@ def test_the_option_of_the_role_counts_more_in_a_clash() -> None:
     own = {"ovn_hypervisor_encapsulation_ip": "192.0.2.3", "ovn_encapsulation_ip": "192.0.2.1"}
     assert chassis_clashes({"a": own, "b": {"ansible_host": "192.0.2.1"}}, ["a", "b"]) == []
     assert chassis_clashes({"a": own, "b": {"ansible_host": "192.0.2.3"}}, ["a", "b"]) != []
+
+
+@pytest.mark.parametrize("value", [["a", "b"], "a,b", "a, b,", ("a", "", "b")])
+def test_as_list(value: t.Any) -> None:
+    assert as_list(value) == ["a", "b"]

@@ -38,11 +38,6 @@ def test_a_typo_is_no_boolean(value: t.Any) -> None:
         variables.is_true({"a": value}, "b", "a")
 
 
-@pytest.mark.parametrize("value", [["a", "b"], "a,b", "a, b,", ("a", "", "b")])
-def test_as_list(value: t.Any) -> None:
-    assert variables.as_list(value) == ["a", "b"]
-
-
 def test_hosts_by_backend_keeps_the_order() -> None:
     hostvars: dict[str, dict[str, t.Any]] = {
         "b": {"ovn_backend": "kubernetes"},
