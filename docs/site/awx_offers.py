@@ -31,16 +31,18 @@ class Offer:
 # Options whose answer can remove what a proof would look for.
 REMOVING = frozenset({"ovn_hypervisor_state"})
 RESTARTS = "Members may restart, one at a time. The output of the check before says which and why."
+# Options of one run over the databases.
+OF_DATABASES = (
+    "ovn_central_new_cluster",
+    "ovn_central_accept_lost_disk",
+    "ovn_central_accept_rollback",
+    "ovn_central_allow_outage",
+    "ovn_central_break_lock",
+)
 OFFERED = {
     "site": Offer(
         "site",
-        asks=(
-            "ovn_central_new_cluster",
-            "ovn_central_accept_lost_disk",
-            "ovn_central_accept_rollback",
-            "ovn_central_allow_outage",
-            "ovn_central_break_lock",
-        ),
+        asks=OF_DATABASES,
         check=True,
         approval=RESTARTS,
         tags=True,
@@ -50,13 +52,7 @@ OFFERED = {
     "precheck": Offer("precheck", asks=("ovn_precheck_timeout",), simultaneous=True),
     "central": Offer(
         "control plane",
-        asks=(
-            "ovn_central_new_cluster",
-            "ovn_central_accept_lost_disk",
-            "ovn_central_accept_rollback",
-            "ovn_central_allow_outage",
-            "ovn_central_break_lock",
-        ),
+        asks=OF_DATABASES,
         check=True,
         approval=RESTARTS,
         tags=True,

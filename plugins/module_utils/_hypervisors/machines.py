@@ -21,7 +21,7 @@ from .._kubernetes.progress import Progress
 from .machine_names import name_problem
 from .nodes import Node
 from .observed_state import CRD, chassis_definition
-from .resources import KIND, MACHINE, NAMESPACE, chassis_labels
+from .resources import KIND, MACHINE, NAMESPACE, chassis_labels, chassis_spec
 from .settings import Chassis
 from .southbound import Registry
 from .status import write_statuses
@@ -108,20 +108,7 @@ def conflicts(
 
 def manifest_of(machine: Machine, hostname: str, name: str, namespace: str) -> Object:
     """Return the OVNChassis, with the specification as that of a node."""
-    mappings = [
-        {
-            "physicalNetwork": one["physical_network"],
-            "bridge": one["bridge"],
-            **({"ports": list(one["ports"])} if one.get("ports") else {}),
-        }
-        for one in machine.bridge_mappings
-    ]
-    spec: Object = {
-        "hostname": hostname,
-        "systemId": machine.system_id,
-        **({"bridgeMappings": mappings} if mappings else {}),
-        "encapsulation": {"type": machine.types[0], "ip": machine.ips[0]},
-    }
+    spec = chassis_spec(hostname, machine.system_id, machine.bridge_mappings, machine.types[0], machine.ips[0])
     metadata = {"name": machine.name, "labels": {**chassis_labels(name, namespace), MACHINE: machine.name}}
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
 

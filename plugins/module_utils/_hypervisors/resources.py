@@ -97,12 +97,7 @@ def chassis_manifest(
     ip = address_of(chassis, observed, registry)
     if ip is None and not expected:
         return None
-    spec: Object = {
-        "hostname": chassis.hostname,
-        "systemId": chassis.system_id,
-        "bridgeMappings": [_mapping(mapping) for mapping in chassis.bridge_mappings],
-        "encapsulation": {"type": chassis.types[0], **({"ip": ip} if ip else {})},
-    }
+    spec = chassis_spec(chassis.hostname, chassis.system_id, chassis.bridge_mappings, chassis.types[0], ip)
     foreign = foreign_fields(observed) if observed else set()
     return {
         "apiVersion": API_VERSION,
@@ -115,7 +110,7 @@ def chassis_manifest(
                 {"apiVersion": "v1", "kind": "Node", "name": chassis.node.name, "uid": chassis.node.uid}
             ],
         },
-        "spec": {key: value for key, value in spec.items() if key not in foreign and value != []},
+        "spec": {key: value for key, value in spec.items() if key not in foreign},
     }
 
 
@@ -128,7 +123,24 @@ def address_of(chassis: Chassis, observed: Object | None, registry: Registry | N
     return registered or t.cast("str | None", found.get("ip"))
 
 
-def _mapping(mapping: Settings) -> Object:
+def chassis_spec(
+    hostname: str,
+    system_id: str,
+    bridge_mappings: t.Iterable[t.Mapping[str, t.Any]],
+    encapsulation: str,
+    ip: str | None,
+) -> Object:
+    """Return the specification of an OVNChassis, of a node or a machine, without what is empty."""
+    mappings = [_mapping(mapping) for mapping in bridge_mappings]
+    return {
+        "hostname": hostname,
+        "systemId": system_id,
+        **({"bridgeMappings": mappings} if mappings else {}),
+        "encapsulation": {"type": encapsulation, **({"ip": ip} if ip else {})},
+    }
+
+
+def _mapping(mapping: t.Mapping[str, t.Any]) -> Object:
     ports = {"ports": list(mapping["ports"])} if mapping.get("ports") else {}
     return {"physicalNetwork": mapping["physical_network"], "bridge": mapping["bridge"], **ports}
 
