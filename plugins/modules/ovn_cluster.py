@@ -313,118 +313,23 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._control_plane.absent import delete_control_plane, remaining_data
-from ..module_utils._control_plane.control_plane import ControlPlane
-from ..module_utils._control_plane.desired import desired_from_params, kept_fields_warning, refuse_deletion
-from ..module_utils._control_plane.observed_state import read_state
-from ..module_utils._deadline import Deadline
-from ..module_utils._errors import OvnError
+from ..module_utils._control_plane.task import OPTIONS, absent, present
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, run_module
-from ..module_utils._kubernetes.progress import Progress
 
 
-def _place(params: dict[str, t.Any]) -> tuple[str, str]:
-    """Return name and namespace; a definition has its own."""
-    metadata = (params["definition"] or {}).get("metadata") or {}
-    return metadata.get("name") or params["name"], metadata.get("namespace") or params["namespace"]
-
-
-def present(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
-    params = module.params
-    observed = read_state(cluster, *_place(params))
-    plane = ControlPlane(
-        cluster, desired_from_params(params, observed.resource), observed, check_mode=module.check_mode
-    )
-    if params["spec_from"] == "resource" and observed.resource:
-        warning = kept_fields_warning(observed.resource)
-        if warning:
-            module.warn(warning)
-    progress = plane.progress
-    try:
-        plane.present()
-    except OvnError as e:
-        e.details.update(objects=progress.as_results(), steps=progress.steps, changed=progress.changed)
-        raise
-    finally:
-        for warning in progress.warnings:
-            module.warn(warning)
-    return {
-        "changed": progress.changed,
-        "endpoints": plane.endpoints.as_dict(),
-        "objects": progress.as_results(),
-        "steps": progress.steps,
-        "cluster": plane.resource or {},
-        **{database: observed.verdict().as_dict() for database, observed in plane.observed_databases.items()},
-        "diff": progress.diff(plane.settings),
-    }
-
-
-def absent(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
-    params = module.params
-    name, namespace = _place(params)
-    refuse_deletion(params, name)
-    progress = Progress()
-    try:
-        delete_control_plane(
-            cluster,
-            name,
-            namespace,
-            delete_data=params["delete_data"],
-            check_mode=module.check_mode,
-            deadline=Deadline(params["wait_timeout"]),
-            on_change=progress.done.append,
-            break_lock=params["break_lock"],
-        )
-    except OvnError as e:
-        e.details.update(objects=progress.as_results(), changed=progress.changed)
-        raise
-    left = [] if params["delete_data"] else remaining_data(read_state(cluster, name, namespace))
-    return {
-        "changed": progress.changed,
-        "objects": progress.as_results(),
-        "cluster": {},
-        "kept": left,
-        "diff": progress.diff(),
-    }
+def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
+    if module.params["state"] == "present":
+        return present(cluster, module.params, check_mode=module.check_mode, warn=module.warn)
+    return absent(cluster, module.params, check_mode=module.check_mode)
 
 
 def main() -> t.NoReturn:
     module = AnsibleModule(
-        argument_spec={
-            **AUTH_ARG_SPEC,
-            "name": {"type": "str", "default": "ovn"},
-            "namespace": {"type": "str", "default": "ovn-system"},
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            "spec": {"type": "dict"},
-            "definition": {"type": "dict"},
-            "spec_from": {"type": "str", "choices": ["options", "resource"], "default": "options"},
-            "resource_uid": {"type": "str"},
-            "resource_generation": {"type": "int"},
-            "images": {"type": "dict", "options": {"ovn": {"type": "dict"}, "ovs": {"type": "dict"}}},
-            "cluster_domain": {"type": "str", "default": "cluster.local"},
-            "pod_security": {
-                "type": "str",
-                "choices": ["restricted", "baseline", "privileged"],
-                "default": "restricted",
-            },
-            "bootstrap": {"type": "str", "choices": ["auto", "forbid"], "default": "auto"},
-            "northbound_cluster_id": {"type": "str"},
-            "southbound_cluster_id": {"type": "str"},
-            "restart": {"type": "bool", "default": True},
-            "allow_outage": {"type": "bool", "default": False},
-            "new_cluster": {"type": "bool", "default": False},
-            "accept_rollback": {"type": "bool", "default": False},
-            "accept_lost_disk": {"type": "bool", "default": False},
-            "delete_data": {"type": "bool", "default": False},
-            "break_lock": {"type": "bool", "default": False},
-            "force_conflicts": {"type": "bool", "default": False},
-            "wait": {"type": "bool", "default": True},
-            "wait_timeout": {"type": "float", "default": 300},
-        },
+        argument_spec={**AUTH_ARG_SPEC, **OPTIONS},
         mutually_exclusive=[("spec", "definition")],
         supports_check_mode=True,
     )
-    run_module(module, present if module.params["state"] == "present" else absent)
+    run_module(module, execute)
 
 
 if __name__ == "__main__":

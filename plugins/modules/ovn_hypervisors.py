@@ -285,110 +285,20 @@ diff:
   sample: {"before": {}, "after": {}}
 """
 
-import contextlib
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._errors import OvnError
-from ..module_utils._hypervisors.absent import AbsentHypervisors
-from ..module_utils._hypervisors.authorities import read_authorities
-from ..module_utils._hypervisors.desired import DesiredHypervisors, desired_from_params
-from ..module_utils._hypervisors.observed_state import read_state
-from ..module_utils._hypervisors.run import Hypervisors
-from ..module_utils._kubernetes.apply import merge_changes
+from ..module_utils._hypervisors.task import OPTIONS, converge
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, run_module
-from ..module_utils._kubernetes.secret_files import secret_files
-
-
-def _options() -> dict[str, t.Any]:
-    texts = {"type": "list", "elements": "str"}
-    return {
-        **AUTH_ARG_SPEC,
-        "name": {"type": "str", "default": "ovn"},
-        "namespace": {"type": "str", "default": "ovn-system"},
-        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-        "spec": {"type": "dict"},
-        "southbound": texts,
-        "northbound": texts,
-        "tls_secret": {"type": "str", "no_log": False},  # its name
-        "signer": {
-            "type": "dict",
-            "options": {
-                "certificate": {"type": "str", "required": True},
-                "private_key": {"type": "str", "no_log": True},
-                "passphrase": {"type": "str", "no_log": True},
-                "validity_days": {"type": "int", "default": 365},
-                "other_chassis": texts,
-            },
-        },
-        "api_server": {"type": "str"},
-        "private_key": {"type": "path"},
-        "certificate": {"type": "path"},
-        "ca_certificate": {"type": "path"},
-        "break_lock": {"type": "bool", "default": False},
-        "force_conflicts": {"type": "bool", "default": False},
-        "wait": {"type": "bool", "default": True},
-        "wait_timeout": {"type": "float", "default": 300},
-    }
-
-
-def _result(run: Hypervisors | AbsentHypervisors) -> dict[str, t.Any]:
-    progress = run.progress
-    return {
-        "changed": run.changed,
-        "removed": run.removed,
-        "objects": progress.as_results(),
-        "steps": progress.steps,
-        "diff": progress.diff(),
-    }
-
-
-def _changed_objects(run: Hypervisors | AbsentHypervisors) -> list[str]:
-    """Return the objects that were changed before a failure, one line each, in the form of `ovn_cluster`."""
-    changed = [one for one in merge_changes(run.progress.done) if one.action != "unchanged"]
-    return [f"{d.kind} {f'{d.namespace}/' if d.namespace else ''}{d.name} {d.action}" for d in changed]
 
 
 def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
-    desired = desired_from_params(module.params, cluster.server, module.tmpdir)
-    secret = desired.tls_secret if desired.southbound and not any(desired.tls) else None
-    with contextlib.ExitStack() as stack:
-        if secret:
-            bundle = desired.spec.tls.ca_config_map_ref
-            files = stack.enter_context(
-                secret_files(cluster, secret, desired.namespace, module.tmpdir, module.warn, bundle)
-            )
-            desired = desired_from_params({**module.params, **files}, cluster.server, module.tmpdir)
-        return converge(module, cluster, desired)
-
-
-def converge(module: AnsibleModule, cluster: Cluster, desired: DesiredHypervisors) -> dict[str, t.Any]:
-    is_present = module.params["state"] == "present"
-    looks_for_rights = desired.has_node_certificates or not is_present
-    observed = read_state(cluster, desired.name, desired.namespace, node_certificates=looks_for_rights)
-    run: Hypervisors | AbsentHypervisors
-    if is_present:
-        authorities, problem = read_authorities(cluster, desired)
-        desired = desired._replace(authorities=authorities)
-        if problem:
-            module.warn(problem)
-        run = Hypervisors(cluster, desired, observed, check_mode=module.check_mode)
-    else:
-        run = AbsentHypervisors(cluster, desired, observed, check_mode=module.check_mode)
-    try:
-        run.run()
-    except OvnError as e:
-        e.details = {**e.details, **_result(run), "done": _changed_objects(run)}
-        raise
-    finally:
-        for warning in run.progress.warnings:
-            module.warn(warning)
-    return {**_result(run), **({"chassis": run.chassis()} if isinstance(run, Hypervisors) else {})}
+    return converge(cluster, module.params, directory=module.tmpdir, check_mode=module.check_mode, warn=module.warn)
 
 
 def main() -> t.NoReturn:
-    module = AnsibleModule(argument_spec=_options(), supports_check_mode=True)
+    module = AnsibleModule(argument_spec={**AUTH_ARG_SPEC, **OPTIONS}, supports_check_mode=True)
     run_module(module, execute)
 
 

@@ -288,8 +288,10 @@ class ClusterWithControllers(Cluster):
             self.controllers.deployed(answer)
         return answer
 
-    def patch(self, api_version: str, kind: str, name: str, namespace: str | None, patch: Object) -> Object:
-        answer = super().patch(api_version, kind, name, namespace, patch)
+    def patch(
+        self, api_version: str, kind: str, name: str, namespace: str | None, patch: Object, **options: t.Any
+    ) -> Object:
+        answer = super().patch(api_version, kind, name, namespace, patch, **options)
         if kind == "StatefulSet":
             self.controllers.requeued(namespace or "", name)
         return answer
@@ -308,8 +310,10 @@ class ClusterWithPods(ClusterWithControllers):
         super().__init__(params, kubelet)
         self.kubelet = kubelet
 
-    def patch(self, api_version: str, kind: str, name: str, namespace: str | None, patch: Object) -> Object:
-        answer = super().patch(api_version, kind, name, namespace, patch)
+    def patch(
+        self, api_version: str, kind: str, name: str, namespace: str | None, patch: Object, **options: t.Any
+    ) -> Object:
+        answer = super().patch(api_version, kind, name, namespace, patch, **options)
         if kind == "Pod":
             self.kubelet.mount(name)
         return answer

@@ -16,6 +16,7 @@ from . import pod_fields
 from .database_spec import DatabaseSpec, database_part
 from .declaration import Metadata, declare, part, read, schema_of
 from .fields import NAME, NETWORK, NETWORKS, POD_NETWORKS, SERVICE_NAME, listing, number, rule, text
+from .hypervisor_clusters import HypervisorCluster, hypervisor_clusters
 from .hypervisor_spec import BridgeMapping, Controller, Encapsulation, Gateway, OpenVSwitch, bridge_mappings
 from .names import CLIENT_SERVICES, MOST_MEMBERS
 from .northd_spec import NorthdSpec, ObserverSpec
@@ -251,6 +252,7 @@ class ClusterSpec:
     gateway: Gateway = field(
         metadata=part(Gateway, "Hypervisors that take traffic to and from physical networks for all.")
     )
+    hypervisor_clusters: tuple[HypervisorCluster, ...] = field(metadata=hypervisor_clusters())
     neutron_integration: NeutronIntegration = field(
         metadata=part(
             NeutronIntegration,

@@ -23,6 +23,7 @@ from .._raft.view import majority
 from .certificate_status import CERTIFICATE, ObservedCertificates, certificate_condition, first_end
 from .conditions import StatusCondition
 from .leader_labels import leader_of
+from .operator_status import HYPERVISOR_CLUSTERS, RECONCILED
 from .relay_status import RELAYS, relays_condition
 from .status_conditions import (
     CLAIMS,
@@ -91,9 +92,11 @@ def cluster_status(
     ]
     status: dict[str, t.Any] = {
         "conditions": [
-            {**condition, "observedGeneration": generation} for condition in _with_history(conditions, known, now)
+            *({**condition, "observedGeneration": generation} for condition in _with_history(conditions, known, now)),
+            *([dict(known[RECONCILED])] if RECONCILED in known else []),
         ],
         "endpoints": dict(endpoints),
+        **({HYPERVISOR_CLUSTERS: previous[HYPERVISOR_CLUSTERS]} if HYPERVISOR_CLUSTERS in previous else {}),
         **_observed(previous, verdicts, chassis, certificates),
     }
     observed = previous.get("observedGeneration") if left is None or left else generation

@@ -9,6 +9,7 @@ The fields of `OVNCluster.status` and `OVNChassis.status`.
 from __future__ import annotations
 
 from .fields import Schema, listing, number, record, text
+from .hypervisor_clusters import hypervisor_clusters_status
 
 _TIME = {"type": "string", "format": "date-time"}
 _MANY = 2**31 - 1
@@ -98,6 +99,7 @@ CLUSTER_STATUS = record(
             **_TIME,
             "description": "When the first of the certificates ends that the members serve. Absent without TLS.",
         },
+        "hypervisorClusters": hypervisor_clusters_status(),
         "northbound": _database_status("Northbound"),
         "southbound": _database_status("Southbound"),
     },

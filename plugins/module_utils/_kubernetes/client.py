@@ -187,7 +187,15 @@ class Cluster:
         return answer
 
     def patch(
-        self, api_version: str, kind: str, name: str, namespace: str | None, patch: Object, *, subresource: str = ""
+        self,
+        api_version: str,
+        kind: str,
+        name: str,
+        namespace: str | None,
+        patch: Object,
+        *,
+        subresource: str = "",
+        field_manager: str = FIELD_MANAGER,
     ) -> Object:
         """Apply a JSON merge patch (RFC 7386; null removes a key) and return the object as it is then."""
         doing = f"patch {_title(kind, name, namespace)}"
@@ -197,7 +205,7 @@ class Cluster:
             doing,
             body=patch,
             content_type="application/merge-patch+json",
-            field_manager=FIELD_MANAGER,
+            field_manager=field_manager,
         )
         return answer
 

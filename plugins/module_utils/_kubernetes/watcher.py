@@ -1,0 +1,123 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Follows the objects of one kind in a thread: one list, then an event for each change.
+"""
+
+from __future__ import annotations
+
+import threading
+import typing as t
+
+from .._errors import OvnError, Refused
+from .client import Cluster
+
+Object = dict[str, t.Any]
+Extract = t.Callable[[Object], t.Any]
+OnChange = t.Callable[[str, t.Any], None]
+
+_SECONDS = 240.0  # of one request; then the next one goes on from the last event
+_SHORTEST, _LONGEST = 1.0, 60.0  # seconds between attempts while the API server cannot be asked
+_GONE = 410  # HTTP status: the API server has forgotten the version from which the watch was to go on
+
+
+class Watched(t.NamedTuple):
+    """The objects to follow; an empty namespace is all of them."""
+
+    api_version: str
+    kind: str
+    namespace: str = ""
+    labels: str = ""
+    fields: str = ""
+
+
+class Watcher:
+    """Calls `on_change` with the name (`NAMESPACE/NAME`) of each object whose extract has changed, and the extract, None once the object is gone.
+
+    Only the extracts are kept, not the objects. `on_change` is called in the thread of the watch, first for each object that is there. A kind that the API
+    server does not serve has no objects, and is looked for again. `on_problem` is called with the reason why it cannot be followed, None once it can.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        watched: Watched,
+        extract: Extract,
+        on_change: OnChange,
+        on_problem: t.Callable[[OvnError | None], None] = lambda _problem: None,
+    ) -> None:
+        self.cluster, self.watched = cluster, watched
+        self._extract, self._on_change, self._on_problem = extract, on_change, on_problem
+        self._known: dict[str, t.Any] = {}
+        self._stopped = threading.Event()
+
+    def start(self) -> Watcher:
+        threading.Thread(target=self._follow, name=f"watch {self.watched.kind}", daemon=True).start()
+        return self
+
+    def stop(self) -> None:
+        """Call nobody any more. The request in flight ends by itself."""
+        self._stopped.set()
+
+    def _follow(self) -> None:
+        pause = _SHORTEST
+        while not self._stopped.is_set():
+            try:
+                version = self._list()
+                self._on_problem(None)
+                pause = _SHORTEST if version else _LONGEST
+                while version and not self._stopped.is_set():
+                    version = self._watch(version)
+            except OvnError as e:
+                if isinstance(e, Refused) and e.details.get("http_status") == _GONE:
+                    continue
+                if not self._stopped.is_set():
+                    self._on_problem(e)
+                pause = min(pause * 2, _LONGEST)
+            self._stopped.wait(pause)
+
+    def _list(self) -> str:
+        watched = self.watched
+        objects, version = self.cluster.list_with_version(
+            *(watched.api_version, watched.kind, watched.namespace or None),
+            labels=watched.labels,
+            fields=watched.fields,
+        )
+        found = {_name(one): one for one in objects}
+        for name in set(self._known) - set(found):
+            self._note(name, None)
+        for name, one in found.items():
+            self._note(name, one)
+        return version
+
+    def _watch(self, version: str) -> str:
+        watched = self.watched
+        for event, one in self.cluster.watch(
+            *(watched.api_version, watched.kind, watched.namespace or None),
+            labels=watched.labels,
+            fields=watched.fields,
+            since=version,
+            timeout=_SECONDS,
+        ):
+            if self._stopped.is_set():
+                return ""
+            version = one["metadata"]["resourceVersion"]
+            self._note(_name(one), None if event == "DELETED" else one)
+        return version
+
+    def _note(self, name: str, one: Object | None) -> None:
+        extract = None if one is None else self._extract(one)
+        if self._known.get(name) == extract:
+            return
+        self._on_change(name, extract)  # before it is known: after an error it is told again
+        if extract is None:
+            del self._known[name]
+        else:
+            self._known[name] = extract
+
+
+def _name(one: Object) -> str:
+    metadata = one["metadata"]
+    return f"{metadata.get('namespace') or ''}/{metadata['name']}"

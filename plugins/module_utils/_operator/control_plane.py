@@ -1,0 +1,113 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+One run over the control plane of an OVNCluster, and its end.
+"""
+
+from __future__ import annotations
+
+import datetime
+import typing as t
+
+from .._api.names import API_VERSION, Object
+from .._api.spec import parse_spec
+from .._control_plane.absent import delete_control_plane
+from .._control_plane.task import OPTIONS, present
+from .._deadline import Deadline
+from .._errors import Changed, OvnError
+from .._kubernetes.apply import ObjectChange, as_results
+from .._kubernetes.client import Cluster
+from .certificates import ensure_central
+from .neutron import fill_in_endpoints
+
+FINALIZER = "ovn.c5c3.io/operator"
+MANAGER = "c5c3.ovn-operator"  # of the few fields that runs do not write: finalizers, and those of Neutron
+_WAIT = 600.0  # seconds without the end of a rollout, then its cause is told and it is tried again
+
+
+def task_params(options: t.Mapping[str, t.Mapping[str, t.Any]], **given: t.Any) -> dict[str, t.Any]:
+    """Return the options of a task: those that are given, and the defaults of the module for the others."""
+    return {**{name: option.get("default") for name, option in options.items()}, **given}
+
+
+def roll_out(
+    cluster: Cluster, resource: Object, *, cluster_domain: str, watched: str, warn: t.Callable[[str], None]
+) -> dict[str, t.Any]:
+    """Bring the control plane to what the OVNCluster declares, with the options of a run that forces nothing. Return the result of the module ovn_cluster.
+
+    `resource` is the OVNCluster as it was read; if it has been edited since, nothing is done and `Refused` says so.
+    """
+    name, namespace = resource["metadata"]["name"], resource["metadata"]["namespace"]
+    spec = parse_spec(resource.get("spec") or {}, name=name, namespace=namespace)
+    _add_finalizer(cluster, resource)
+    issued: list[ObjectChange] = []
+    ensure_central(cluster, resource, spec, now=datetime.datetime.now(datetime.timezone.utc), on_change=issued.append)
+    params = task_params(
+        OPTIONS,
+        name=name,
+        namespace=namespace,
+        spec_from="resource",
+        resource_uid=resource["metadata"]["uid"],
+        resource_generation=resource["metadata"]["generation"],
+        cluster_domain=cluster_domain,
+        wait_timeout=_WAIT,
+    )
+    result = present(cluster, params, check_mode=False, warn=warn)
+    status = (result["cluster"] or {}).get("status") or {}
+    steps = fill_in_endpoints(
+        cluster, name, namespace, status.get("endpoints") or {}, watched=watched, field_manager=MANAGER
+    )
+    objects = [*as_results(issued), *result["objects"]]
+    changed = result["changed"] or bool(steps) or any(one["action"] != "unchanged" for one in objects)
+    return {**result, "changed": changed, "objects": objects, "steps": [*result["steps"], *steps]}
+
+
+def delete(cluster: Cluster, resource: Object) -> dict[str, t.Any]:
+    """Delete the workloads of an OVNCluster that is being deleted, then let it go. Claims, records and Secrets stay; hypervisors run on as they are."""
+    name, namespace = resource["metadata"]["name"], resource["metadata"]["namespace"]
+    done: list[ObjectChange] = []
+    try:
+        delete_control_plane(
+            *(cluster, name, namespace),
+            delete_data=False,
+            check_mode=False,
+            deadline=Deadline(_WAIT),
+            on_change=done.append,
+        )
+    except OvnError as e:
+        e.details.update(objects=as_results(done))
+        raise
+    finalizers = [one for one in resource["metadata"].get("finalizers") or () if one != FINALIZER]
+    _write_finalizers(cluster, resource, finalizers)
+    return {"changed": True, "objects": as_results(done), "steps": ["let the OVNCluster go"]}
+
+
+def is_kept(resource: Object) -> bool:
+    """Return whether the OVNCluster waits for its end until `delete` has come to its own."""
+    return FINALIZER in (resource["metadata"].get("finalizers") or ())
+
+
+def _add_finalizer(cluster: Cluster, resource: Object) -> None:
+    if not is_kept(resource):
+        _write_finalizers(cluster, resource, [*(resource["metadata"].get("finalizers") or ()), FINALIZER])
+
+
+def _write_finalizers(cluster: Cluster, resource: Object, finalizers: list[str]) -> None:
+    """Write the list if nobody has changed the resource since: the list is one field, and others have theirs in it."""
+    metadata = resource["metadata"]
+    current = cluster.get(API_VERSION, "OVNCluster", metadata["name"], metadata["namespace"])
+    if current is None or current["metadata"]["uid"] != metadata["uid"]:
+        raise Changed(f"OVNCluster {metadata['namespace']}/{metadata['name']} was deleted meanwhile.")
+    ours, others = (
+        FINALIZER in finalizers,
+        [one for one in current["metadata"].get("finalizers") or () if one != FINALIZER],
+    )
+    patch = {
+        "metadata": {
+            "finalizers": [*others, *([FINALIZER] if ours else [])],
+            "resourceVersion": current["metadata"]["resourceVersion"],
+        }
+    }
+    cluster.patch(*(API_VERSION, "OVNCluster", metadata["name"], metadata["namespace"]), patch, field_manager=MANAGER)

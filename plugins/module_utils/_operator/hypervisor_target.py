@@ -1,0 +1,138 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+One hypervisor cluster of an OVNCluster: its connection, what wakes it, its runs.
+"""
+
+from __future__ import annotations
+
+import threading
+import typing as t
+
+from .._api.hypervisor_clusters import HypervisorCluster
+from .._api.names import API_VERSION, Object, labels
+from .._api.operator_status import Outcome
+from .._api.spec import ClusterSpec, parse_spec
+from .._errors import OvnError
+from .._kubernetes.client import Cluster
+from .._kubernetes.watcher import Watched, Watcher
+from .events import Events
+from .hypervisors import refuse_same_place, roll_out
+from .kubeconfig import read_kubeconfig
+from .status_writer import StatusWriter
+from .target import Shared, Target
+
+_OPENING = threading.Lock()  # loading a kubeconfig goes through a default that the whole process has
+_NODE_CONDITIONS = ("Ready",)
+
+
+class HypervisorTarget(Target):
+    """`place` is as the newest OVNCluster declares it."""
+
+    def __init__(
+        self, shared: Shared, resource: Object, place: HypervisorCluster, events: Events, status: StatusWriter
+    ) -> None:
+        metadata = resource["metadata"]
+        super().__init__(shared, f"{metadata['namespace']}/{metadata['name']}", place.name, events)
+        self.place = place
+        self._name, self._namespace, self._status = metadata["name"], metadata["namespace"], status
+        self._remote: Cluster | None = None
+        self._opened_with: t.Any = None  # the version of the Secret, the place, and the TLS settings
+        self._watchers: list[Watcher] = []
+
+    @property
+    def requests(self) -> int:
+        return self._remote.requests if self._remote is not None else 0
+
+    def stop(self) -> None:
+        """Look after it no longer. What runs there runs on."""
+        self.worker.stop()
+        self._close()
+        self.shared.metrics.forget(self.key, self.name)
+
+    def record(self, outcome: Outcome) -> None:
+        self._status.record_cluster(self.name, outcome)
+
+    def run(self) -> dict[str, t.Any] | None:
+        central = self.shared.cluster
+        resource = central.get(API_VERSION, "OVNCluster", self._name, self._namespace)
+        if resource is None or resource["metadata"].get("deletionTimestamp"):
+            return None  # the hypervisors go on with what they have
+        try:
+            spec = parse_spec(resource.get("spec") or {}, name=self._name, namespace=self._namespace)
+            remote = self._connect(resource, spec)
+            return roll_out(central, remote, resource, self.place, warn=self.warn)
+        except OvnError:
+            if not self._watchers:  # nothing would wake it
+                self._close()
+            raise
+
+    def _connect(self, resource: Object, spec: ClusterSpec) -> Cluster:
+        """Return the client, a new one if the Secret or the place has changed."""
+        place = self.place
+        secret = self.shared.cluster.get("v1", "Secret", place.kubeconfig_secret_ref.name, self._namespace)
+        content = read_kubeconfig(secret, place.kubeconfig_secret_ref, self._namespace)
+        version = (t.cast("Object", secret)["metadata"]["resourceVersion"], place, spec.tls)
+        if self._remote is not None and version == self._opened_with:
+            return self._remote
+        self._close()
+        with _OPENING:
+            remote = Cluster({"kubeconfig": content})
+        refuse_same_place(remote, resource, place)
+        self._remote, self._opened_with = remote, version
+        self._watch(remote, spec, place.namespace or self._namespace)
+        return remote
+
+    def _watch(self, remote: Cluster, spec: ClusterSpec, namespace: str) -> None:
+        selector = ",".join(f"{key}={value}" for key, value in labels(self._name).items())
+        followed: list[tuple[Watched, t.Callable[[Object], t.Any]]] = [
+            (Watched("v1", "Node"), node_extract),
+            (Watched(API_VERSION, "OVNChassis"), identity),
+            (Watched("apps/v1", "DaemonSet", namespace, labels=selector), identity),
+        ]
+        if spec.tls.enabled:
+            followed.append((Watched("v1", "Secret", namespace, fields=f"metadata.name={spec.tls_secret}"), version_of))
+        if spec.has_node_certificates:
+            followed.append((Watched("certificates.k8s.io/v1", "CertificateSigningRequest"), request_extract))
+        self._watchers = [
+            Watcher(remote, watched, extract, lambda _name, _extract: self.worker.wake()).start()
+            for watched, extract in followed
+        ]
+
+    def _close(self) -> None:
+        for watcher in self._watchers:
+            watcher.stop()
+        self._watchers, self._remote, self._opened_with = [], None, None
+
+
+def identity(one: Object) -> t.Any:
+    """Return what differs when an object was replaced, deleted or edited, and not when a controller writes its status. Pure."""
+    metadata = one["metadata"]
+    return metadata["uid"], metadata.get("generation"), bool(metadata.get("deletionTimestamp"))
+
+
+def version_of(one: Object) -> t.Any:
+    """Return what differs with every write. Pure."""
+    return one["metadata"]["resourceVersion"]
+
+
+def request_extract(request: Object) -> t.Any:
+    """Return what decides whether a request for a certificate waits for somebody. Pure."""
+    status = request.get("status") or {}
+    return request["metadata"]["uid"], bool(status.get("certificate")), len(status.get("conditions") or ())
+
+
+def node_extract(node: Object) -> t.Any:
+    """Return what a run reads of a Node: labels, annotations of ours, addresses, whether it is ready; not what a kubelet writes all the time. Pure."""
+    metadata, status = node["metadata"], node.get("status") or {}
+    annotations = {key: value for key, value in (metadata.get("annotations") or {}).items() if ".c5c3.io/" in key}
+    return (
+        metadata["uid"],
+        bool(metadata.get("deletionTimestamp")),
+        hash(frozenset((metadata.get("labels") or {}).items())),
+        hash(frozenset(annotations.items())),
+        hash(tuple((one["type"], one["address"]) for one in status.get("addresses") or ())),
+        tuple(one["status"] for one in status.get("conditions") or () if one["type"] in _NODE_CONDITIONS),
+    )

@@ -1,0 +1,64 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The kubeconfig of a hypervisor cluster, from a Secret. Pure.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import typing as t
+
+from .._api.hypervisor_clusters import KubeconfigSecret
+from .._errors import InvalidInput, Refused
+
+with contextlib.suppress(ImportError):  # it comes with kubernetes, without which nothing gets here
+    import yaml
+
+_PROGRAMS = ("exec", "auth-provider")
+_FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
+
+
+def read_kubeconfig(
+    secret: t.Mapping[str, t.Any] | None, reference: KubeconfigSecret, namespace: str
+) -> dict[str, t.Any]:
+    """Return the kubeconfig as a mapping. `Refused` if it is not there, `InvalidInput` if it is none, or would run programs or read files of the operator."""
+    place = f"Secret {namespace}/{reference.name}"
+    if secret is None:
+        raise Refused(
+            f"{place} does not exist, so this cluster cannot be reached. Create it with the kubeconfig in its key {reference.key}."
+        )
+    text = (secret.get("data") or {}).get(reference.key)
+    if not text:
+        keys = ", ".join(sorted(secret.get("data") or {})) or "none"
+        raise Refused(
+            f"{place} has no key {reference.key} (its keys: {keys}). Put the kubeconfig there, or name the key in kubeconfigSecretRef.key."
+        )
+    try:
+        content = yaml.safe_load(base64.b64decode(text).decode())
+    except (ValueError, yaml.YAMLError) as e:
+        raise InvalidInput(
+            f"{place}, key {reference.key}, is no kubeconfig: it cannot be read as YAML ({type(e).__name__}). Replace it."
+        ) from e
+    if not isinstance(content, dict) or not content.get("clusters"):
+        raise InvalidInput(f"{place}, key {reference.key}, is no kubeconfig: it names no clusters. Replace it.")
+    named = sorted(_forbidden(content))
+    if named:
+        raise InvalidInput(
+            f"{place}, key {reference.key}, names {', '.join(named)}: the operator runs no programs and reads no files that a kubeconfig names. Put "
+            "certificates and tokens into it (kubectl config view --flatten --minify)."
+        )
+    return content
+
+
+def _forbidden(content: t.Mapping[str, t.Any]) -> set[str]:
+    parts = [
+        one.get(kind) or {}
+        for kind in ("cluster", "user")
+        for one in content.get(f"{kind}s") or ()
+        if isinstance(one, dict)
+    ]
+    return {key for one in parts if isinstance(one, dict) for key in (*_PROGRAMS, *_FILES) if one.get(key)}

@@ -1,0 +1,123 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The process of the operator: `python3 -m ansible_collections.c5c3.ovn.plugins.module_utils._operator.main`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import os
+import platform
+import secrets
+import signal
+import sys
+import threading
+import typing as t
+
+from .._errors import OvnError
+from .._kubernetes.client import Cluster
+from .._kubernetes.leader import lead
+from .http_server import serve
+from .metrics import Metrics
+from .operator import Operator
+from .target import Options, Shared
+
+_LOG = logging.getLogger("c5c3.ovn.operator")
+_LEASE = "ovn-operator"
+_GRACE = 25.0  # seconds for runs in progress: a kubelet gives a pod 30
+
+
+def _parse(arguments: t.Sequence[str]) -> argparse.Namespace:
+    env = os.environ
+    parser = argparse.ArgumentParser(prog="ovn-operator", description="Rolls out what OVNClusters declare.")
+    parser.add_argument(
+        "--namespace",
+        default=env.get("WATCH_NAMESPACE", ""),
+        help="look after the OVNClusters of this namespace alone (WATCH_NAMESPACE)",
+    )
+    parser.add_argument(
+        "--leader-namespace",
+        default=env.get("POD_NAMESPACE", "ovn-system"),
+        help="namespace of the Lease ovn-operator (POD_NAMESPACE)",
+    )
+    parser.add_argument(
+        "--metrics-port",
+        type=int,
+        default=int(env.get("METRICS_PORT", "8080")),
+        help="port of /metrics, /healthz and /readyz (METRICS_PORT)",
+    )
+    parser.add_argument(
+        "--resync",
+        type=float,
+        default=float(env.get("RESYNC_SECONDS", "600")),
+        help="seconds until a place is looked at without a cause (RESYNC_SECONDS)",
+    )
+    parser.add_argument(
+        "--cluster-domain",
+        default=env.get("CLUSTER_DOMAIN", "cluster.local"),
+        help="DNS domain of this cluster (CLUSTER_DOMAIN)",
+    )
+    parser.add_argument(
+        "--log-level",
+        default=env.get("LOG_LEVEL", "info"),
+        choices=["debug", "info", "warning", "error"],
+        help="(LOG_LEVEL)",
+    )
+    options = parser.parse_args(arguments)
+    if options.resync < 10:
+        parser.error("--resync is less than 10 seconds: that would be a loop. The default is 600.")
+    return options
+
+
+def main(arguments: t.Sequence[str] = tuple(sys.argv[1:])) -> int:
+    options = _parse(arguments)
+    logging.basicConfig(
+        level=options.log_level.upper(), format="%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%dT%H:%M:%S%z"
+    )
+    logging.getLogger("leaderelection").setLevel(logging.WARNING)
+    logging.getLogger("urllib3").setLevel(logging.ERROR)  # each watch is a connection of its own
+    try:
+        shared = Shared(Cluster({}), Options(options.namespace, options.resync, options.cluster_domain), Metrics())
+    except OvnError as e:
+        _LOG.error("%s", e)
+        return 1
+    operator = Operator(shared)
+    serve(shared.metrics, options.metrics_port, operator.is_healthy, lambda: True)
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: ended.set())
+
+    def begin() -> None:
+        _LOG.info("Leading; looking after OVNClusters in %s", options.namespace or "all namespaces")
+        shared.metrics.leader.set(1)
+        operator.start()
+
+    def lost() -> None:
+        # Another process may lead already, and each run has a lock of its own: this one ends at once and begins anew as a candidate.
+        _LOG.error("The Lease %s/%s was lost", options.leader_namespace, _LEASE)
+        ended.set()
+
+    identity = f"{os.environ.get('POD_NAME') or platform.node()}-{secrets.token_hex(4)}"
+
+    def stand() -> None:
+        try:
+            lead(_LEASE, options.leader_namespace, identity, begin, lost)
+        except Exception:
+            _LOG.exception("The election has failed")
+        ended.set()
+
+    threading.Thread(target=stand, name="election", daemon=True).start()
+    ended.wait()
+    finished = operator.stop(_GRACE)
+    _LOG.info("Ended%s", "" if finished else "; a run was cut off, and the next leader goes on with it")
+    return 0
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        sys.exit(main())

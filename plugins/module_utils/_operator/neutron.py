@@ -1,0 +1,52 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Neutron resources that refer to an OVNCluster get its endpoints.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._api.names import Object
+from .._kubernetes.client import Cluster
+
+API_VERSION = "neutron.openstack.c5c3.io/v1alpha1"
+KIND = "Neutron"
+
+
+def neutron_patch(neutron: Object, name: str, namespace: str, endpoints: t.Mapping[str, str]) -> Object | None:
+    """Return the merge patch that fills the endpoints in; None if the resource is about something else, or has them already. Pure.
+
+    Neutron writes tables that the role of chassis keeps from it, so it gets the port of the Southbound without a role where clients outside can reach it.
+    """
+    ovn = (neutron.get("spec") or {}).get("ovn") or {}
+    reference = ovn.get("clusterRef") or {}
+    if not ovn.get("enabled") or reference.get("name") != name:
+        return None
+    if (reference.get("namespace") or neutron["metadata"].get("namespace")) != namespace:
+        return None
+    wanted = {
+        "nbConnection": endpoints.get("northbound") or "",
+        "sbConnection": endpoints.get("southboundUnrestricted") or endpoints.get("southbound") or "",
+    }
+    wanted = {key: value for key, value in wanted.items() if value and ovn.get(key) != value}
+    return {"spec": {"ovn": wanted}} if wanted else None
+
+
+def fill_in_endpoints(
+    cluster: Cluster, name: str, namespace: str, endpoints: t.Mapping[str, str], *, watched: str, field_manager: str
+) -> list[str]:
+    """Write the endpoints to all Neutron resources of this OVNCluster, and return what was done. `watched` is the only namespace to look in, empty for all."""
+    done = []
+    for one in cluster.list(API_VERSION, KIND, watched or None):
+        patch = neutron_patch(one, name, namespace, endpoints)
+        if patch is not None:
+            metadata = one["metadata"]
+            cluster.patch(
+                API_VERSION, KIND, metadata["name"], metadata["namespace"], patch, field_manager=field_manager
+            )
+            done.append(f"write the endpoints to Neutron {metadata['namespace']}/{metadata['name']}")
+    return done

@@ -1,0 +1,170 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+One OVNCluster: its control plane, its hypervisor clusters, and what wakes them.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._api.hypervisor_clusters import HypervisorCluster
+from .._api.names import API_VERSION, Object, labels
+from .._api.operator_status import RECONCILED, Outcome
+from .._api.spec import ClusterSpec, parse_spec
+from .._api.status import rolled_out
+from .._kubernetes.watcher import Watched, Watcher
+from .control_plane import delete, is_kept, roll_out
+from .events import Events
+from .hypervisor_target import HypervisorTarget, identity, version_of
+from .status_writer import StatusWriter
+from .target import Shared, Target
+
+CONTROL_PLANE = "control-plane"
+
+
+class Seen(t.NamedTuple):
+    """What of an OVNCluster wakes whom. `conditions` are those of observers and runs."""
+
+    uid: str
+    generation: int
+    is_deleted: bool
+    rolled_out: int
+    endpoints: t.Any
+    conditions: t.Any
+
+
+def see(resource: Object) -> Seen:
+    """Return the parts of the OVNCluster that matter to the operator. Pure."""
+    metadata, status = resource["metadata"], resource.get("status") or {}
+    conditions = {one["type"]: one["status"] for one in status.get("conditions") or () if one["type"] != RECONCILED}
+    return Seen(
+        metadata["uid"],
+        metadata["generation"],
+        bool(metadata.get("deletionTimestamp")),
+        rolled_out(status),
+        tuple(sorted((status.get("endpoints") or {}).items())),
+        tuple(sorted(conditions.items())),
+    )
+
+
+class OperatedCluster(Target):
+    """Its own worker is that of the control plane. Each hypervisor cluster has one more."""
+
+    def __init__(self, shared: Shared, resource: Object) -> None:
+        metadata = resource["metadata"]
+        super().__init__(
+            shared, f"{metadata['namespace']}/{metadata['name']}", CONTROL_PLANE, Events(shared.cluster, resource)
+        )
+        self.uid = metadata["uid"]
+        self._name, self._namespace = metadata["name"], metadata["namespace"]
+        self._status = StatusWriter(shared.cluster, resource)
+        self._seen: Seen | None = None
+        self._generation = 0  # of the last run
+        self._reconciled = 0  # the generation that was last found or made as declared
+        self.places: dict[str, HypervisorTarget] = {}
+        self._own_secrets: set[str] = set()
+        self._secrets: dict[str, str] = {}  # by the Secret with its kubeconfig, the hypervisor cluster
+        self._watchers: list[Watcher] = []
+
+    def start(self) -> OperatedCluster:
+        self.worker.start()
+        selector = ",".join(f"{key}={value}" for key, value in labels(self._name).items())
+        kinds = (
+            ("apps/v1", "StatefulSet"),
+            ("apps/v1", "Deployment"),
+            ("v1", "PersistentVolumeClaim"),
+            ("v1", "Service"),
+        )
+        self._watchers = [
+            Watcher(
+                self.shared.cluster,
+                Watched(api_version, kind, self._namespace, labels=selector),
+                identity,
+                lambda _name, _extract: self.worker.wake(),
+            ).start()
+            for api_version, kind in kinds
+        ]
+        secrets = Watched("v1", "Secret", self._namespace)
+        self._watchers.append(Watcher(self.shared.cluster, secrets, version_of, self._on_secret).start())
+        return self
+
+    def stop(self) -> None:
+        """Look after it no longer."""
+        for watcher in self._watchers:
+            watcher.stop()
+        for place in self.places.values():
+            place.stop()
+        self.worker.stop()
+        self.shared.metrics.forget(self.key, self.name)
+
+    def targets(self) -> list[Target]:
+        return [self, *self.places.values()]
+
+    def on_change(self, seen: Seen) -> None:
+        """The OVNCluster has changed, or was seen for the first time."""
+        before, self._seen = self._seen, seen
+        edited = before is None or (before.generation, before.is_deleted) != (seen.generation, seen.is_deleted)
+        if edited or (before is not None and before.conditions != seen.conditions):
+            self.worker.wake(urgent=edited)
+        if before is not None and (before.rolled_out, before.endpoints) != (seen.rolled_out, seen.endpoints):
+            for place in list(self.places.values()):
+                place.worker.wake(urgent=True)
+
+    def _on_secret(self, name: str, _version: t.Any) -> None:
+        place = self.places.get(self._secrets.get(name.partition("/")[2], ""))
+        if place is not None:
+            place.worker.wake(urgent=True)
+        elif name.partition("/")[2] in self._own_secrets:
+            for target in self.targets():
+                target.worker.wake(urgent=True)
+
+    # --- runs ------------------------------------------------------------------------------------------------------------
+
+    def run(self) -> dict[str, t.Any] | None:
+        cluster = self.shared.cluster
+        resource = cluster.get(API_VERSION, "OVNCluster", self._name, self._namespace)
+        if resource is None or resource["metadata"]["uid"] != self.uid:
+            return None
+        self._generation = resource["metadata"]["generation"]
+        if resource["metadata"].get("deletionTimestamp"):
+            if is_kept(resource):
+                self.events.changed(self.name, delete(cluster, resource))
+            return None
+        spec = parse_spec(resource.get("spec") or {}, name=self._name, namespace=self._namespace)
+        self._place_targets(resource, spec)
+        if self._reconciled != self._generation:
+            self.record(Outcome(False, "RollingOut", f"Generation {self._generation} is rolled out."))
+        options = self.shared.options
+        result = roll_out(
+            cluster, resource, cluster_domain=options.cluster_domain, watched=options.namespace, warn=self.warn
+        )
+        self._reconciled = self._generation
+        return result
+
+    def record(self, outcome: Outcome) -> None:
+        self._status.record_control_plane(outcome, self._generation, list(self.places))
+
+    def _place_targets(self, resource: Object, spec: ClusterSpec) -> None:
+        """Begin to look after the hypervisor clusters that were added, and no longer after those that were taken out."""
+        wanted: dict[str, HypervisorCluster] = {one.name: one for one in spec.hypervisor_clusters}
+        self._secrets = {one.kubeconfig_secret_ref.name: name for name, one in wanted.items()}
+        self._own_secrets = {spec.tls_secret, f"{self._name}-ca", f"{self._name}-chassis-ca"}
+        places = dict(self.places)
+        for name in set(places) - set(wanted):
+            places.pop(name).stop()
+            self.warn(
+                f"Hypervisor cluster {name} is not in hypervisorClusters any more. What runs there runs on; to remove it, run c5c3.ovn.hypervisors with "
+                "ovn_hypervisor_state=absent."
+            )
+        for name, one in wanted.items():
+            if name not in places:
+                places[name] = HypervisorTarget(self.shared, resource, one, self.events, self._status)
+                places[name].worker.start()
+                places[name].worker.wake(urgent=True)
+            elif places[name].place != one:
+                places[name].place = one
+                places[name].worker.wake(urgent=True)
+        self.places = places  # other threads read it
