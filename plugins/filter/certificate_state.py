@@ -89,8 +89,6 @@ _value:
   sample: {"needed": false, "reasons": [], "in_service": true, "days_left": 364}
 """
 
-import base64
-import binascii
 import datetime
 import typing as t
 
@@ -99,17 +97,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import CLIENT_CA_KEY
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates, installed, names
-
-KEYS = ("tls.key", "tls.crt", "ca.crt")
-
-
-def _decoded(data: t.Mapping[str, str], key: str) -> bytes | None:
-    if not data.get(key):
-        return None
-    try:
-        return base64.b64decode(data[key], validate=True)
-    except (binascii.Error, ValueError):
-        return b""  # there, but nothing that can be read
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki.secret import secret_state
 
 
 def certificate_state(
@@ -130,51 +118,30 @@ def certificate_state(
         raise AnsibleFilterError(
             "certificate_state needs the Python library cryptography on the control node. Install it."
         )
-    data = data or {}
-    contents = installed.InstalledFiles(
-        private_key=_decoded(data, "tls.key"),
-        certificate=_decoded(data, "tls.crt"),
-        ca_bundle=_decoded(data, "ca.crt"),
-        certificate_place=f"tls.crt of {place}",
-        ca_bundle_place=f"ca.crt of {place}",
-        client_ca_bundle=_decoded(data, CLIENT_CA_KEY),
-        client_ca_bundle_place=f"{CLIENT_CA_KEY} of {place}",
-    )
-    now = datetime.datetime.now(datetime.timezone.utc)
     try:
         alt_names = names.subject_alt_names(subject_alt_names)
-        state: dict[str, t.Any] = {
-            "needed": False,
-            "reasons": [],
-            "missing": [key for key in KEYS if not data.get(key)],
-            "subject_alt_names": list(alt_names),
-            **installed.facts(contents, issuer, now),
-        }
-        state["ca_bundle_wanted"], state["client_ca_bundle_wanted"] = state["ca_bundle"], state["client_ca_bundle"]
-        if common_name is not None:
-            declared = installed.Declared(
-                common_name,
-                alt_names,
-                issuer,
-                ca_bundle,
-                renew_before,
-                renew_on_issuer_change,
-                remove_authorities,
-                extended_key_usage=frozenset(extended_key_usage),
-                client_ca_bundle=client_ca_bundle,
-            )
-            new_pair, bundle, bundle_reasons = installed.compare(contents, declared, now)
-            client_bundle, client_reasons = installed.compare_client_bundle(contents, declared)
-            reasons = (*new_pair, *bundle_reasons, *client_reasons)
-            state["needed"] = bool(new_pair)
-            state["reasons"] = [{"code": one.code, "message": one.message} for one in reasons]
-            if bundle is not None:
-                state["ca_bundle_wanted"] = bundle.decode()
-            if client_bundle is not None:
-                state["client_ca_bundle_wanted"] = client_bundle.decode()
+        declared = installed.Declared(
+            common_name or "",
+            alt_names,
+            issuer,
+            ca_bundle,
+            renew_before,
+            renew_on_issuer_change,
+            remove_authorities,
+            extended_key_usage=frozenset(extended_key_usage),
+            client_ca_bundle=client_ca_bundle,
+        )
+        state = secret_state(
+            data or {},
+            place,
+            issuer,
+            datetime.datetime.now(datetime.timezone.utc),
+            declared=None if common_name is None else declared,
+            client_ca_key=CLIENT_CA_KEY,
+        )
     except OvnError as error:
         raise AnsibleFilterError(str(error)) from error
-    return state
+    return {"subject_alt_names": list(alt_names), **state}
 
 
 class FilterModule:

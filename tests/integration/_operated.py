@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import pathlib
@@ -51,10 +52,23 @@ class Operated:
 
     def kubeconfig_secret(self, name: str, content: t.Any = None) -> None:
         """The kubeconfig of this API server, or `content`."""
-        given = pathlib.Path(self.plane.server.kubeconfig).read_text() if content is None else yaml.safe_dump(content)
+        given = yaml.safe_dump(self.flat_kubeconfig() if content is None else content)
         place = f"{PLACES['Secret'].format(self.plane.namespace)}/{name}?fieldManager=kustomize-controller"
-        manifest = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": {"kubeconfig": given}}
+        manifest = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": name},
+            "stringData": {"kubeconfig": given},
+        }
         self.plane.server.request("APPLY", place, manifest)
+
+    def flat_kubeconfig(self) -> dict[str, t.Any]:
+        """As `kubectl config view --flatten` gives it: with the CA in it."""
+        content = yaml.safe_load(pathlib.Path(self.plane.server.kubeconfig).read_text())
+        cluster = content["clusters"][0]["cluster"]
+        authority = pathlib.Path(cluster.pop("certificate-authority")).read_bytes()
+        cluster["certificate-authority-data"] = base64.b64encode(authority).decode()
+        return t.cast("dict[str, t.Any]", content)
 
     def status(self) -> dict[str, t.Any]:
         return self.plane.get("OVNCluster", NAME).get("status") or {}
@@ -103,7 +117,10 @@ class Operated:
         """Reason and message of each event about the OVNCluster, oldest first."""
         items = json.loads(self.plane.server.request("GET", PLACES["Event"].format(self.plane.namespace)))["items"]
         ours = [one for one in items if one["involvedObject"]["kind"] == "OVNCluster"]
-        return [(one["reason"], one["message"]) for one in sorted(ours, key=lambda one: one["metadata"]["creationTimestamp"])]
+        return [
+            (one["reason"], one["message"])
+            for one in sorted(ours, key=lambda one: one["metadata"]["creationTimestamp"])
+        ]
 
     def runs(self, target: str = "control-plane") -> dict[str, float]:
         """How many runs had which result."""

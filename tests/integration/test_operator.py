@@ -7,6 +7,7 @@ import typing as t
 import _control_plane
 import pytest
 from _control_plane import WHOLE, ControlPlane, available
+from _hypervisors import Hypervisors, hypervisor_cluster
 from _operated import Operated, define
 from _pods_on_api import Kubelet
 from conftest import until
@@ -51,12 +52,73 @@ def test_an_ovncluster_is_rolled_out_edited_and_deleted(operated: Operated, plan
     claims = [f"data-ovn-{d}-{i}" for d, size in _control_plane.SIZES.items() for i in range(size)]
     plane.remove("OVNCluster", "ovn")
     for database in _control_plane.SIZES:
-        until(lambda d=database: not operated.is_there("StatefulSet", f"ovn-{d}"), f"the StatefulSet of {database} to go")
+        until(
+            lambda d=database: not operated.is_there("StatefulSet", f"ovn-{d}"), f"the StatefulSet of {database} to go"
+        )
     for database, size in _control_plane.SIZES.items():
         for index in range(size):
-            plane.remove("Pod", f"ovn-{database}-{index}") if operated.is_there("Pod", f"ovn-{database}-{index}") else None
+            plane.remove("Pod", f"ovn-{database}-{index}") if operated.is_there(
+                "Pod", f"ovn-{database}-{index}"
+            ) else None
     until(lambda: not operated.is_there("OVNCluster", "ovn"), "the OVNCluster to go", 60)
     for claim in claims:
         assert operated.is_there("PersistentVolumeClaim", claim)
     for database in _control_plane.SIZES:
         assert operated.is_there("ConfigMap", f"ovn-{database}-record")
+
+
+@pytest.fixture
+def nodes(plane: ControlPlane, run_module: t.Any) -> t.Iterator[Hypervisors]:
+    """The hypervisor cluster is a namespace of the same API server: nobody runs its pods either."""
+    place = plane.server.new_namespace(f"{plane.namespace}-remote")
+    with hypervisor_cluster(plane.server, place, run_module) as cluster:
+        yield cluster
+
+
+def exposed(nodes: Hypervisors, name: str = "rack1", **more: t.Any) -> dict[str, t.Any]:
+    """A specification with one hypervisor cluster."""
+    southbound = {**WHOLE["southbound"], "service": {"type": "NodePort", "allowPlaintext": True}}
+    northbound = {**WHOLE["northbound"], "service": {"type": "NodePort", "allowPlaintext": True}}
+    place = {"name": name, "namespace": nodes.namespace, "kubeconfigSecretRef": {"name": f"{name}-kubeconfig"}}
+    return {**WHOLE, "southbound": southbound, "northbound": northbound, "hypervisorClusters": [place], **more}
+
+
+def test_nodes_of_a_hypervisor_cluster_become_chassis(operated: Operated, nodes: Hypervisors) -> None:
+    nodes.node("node1", "127.0.0.1")
+    operated.apply(exposed(nodes))
+    operated.deployments_available()
+    operated.await_condition("False", "Refused", 120)
+    assert "rack1-kubeconfig does not exist" in operated.entry("rack1")["message"]
+
+    operated.kubeconfig_secret("rack1-kubeconfig")
+    until(lambda: "node1" in nodes.chassis(), "the chassis of the first node", 60)
+    until(lambda: set(nodes.generations()) == {"ovs", "ovn-controller"}, "the DaemonSets")
+    nodes.pods_are_ready(1)
+    operated.await_entry("rack1", True, "AsDeclared")
+    assert operated.await_condition("True", "AsDeclared")["message"].endswith("the hypervisors of 1 of 1 clusters.")
+
+    # A node joins, and gets a mapping of its own: no resync is waited for.
+    nodes.node("node2", "127.0.0.2")
+    until(lambda: "node2" in nodes.chassis(), "the chassis of the second node")
+    nodes.pods_are_ready(2)
+    operated.await_entry("rack1", True, "AsDeclared")
+    operated.apply(exposed(nodes, bridgeMappings=[{"physicalNetwork": "physnet1", "bridge": "br-ex"}]))
+
+    def mappings() -> list[str]:
+        return [one["physicalNetwork"] for one in nodes.chassis()["node1"]["spec"].get("bridgeMappings") or ()]
+
+    until(lambda: mappings() == ["physnet1"], "the bridge mapping to arrive")
+    # Somebody deletes what the operator made.
+    uid = nodes.chassis()["node1"]["metadata"]["uid"]
+    nodes.server.request("DELETE", "/apis/ovn.c5c3.io/v1alpha1/ovnchassis/node1")
+    until(
+        lambda: nodes.chassis().get("node1", {"metadata": {"uid": uid}})["metadata"]["uid"] != uid,
+        "the chassis to come back",
+    )
+
+    # Taken out of the list it runs on.
+    generations = nodes.generations()
+    operated.apply({key: value for key, value in exposed(nodes).items() if key != "hypervisorClusters"})
+    until(lambda: not operated.entry("rack1"), "its entry to go")
+    assert nodes.generations() == generations
+    assert any("not in hypervisorClusters any more" in message for _reason, message in operated.events())

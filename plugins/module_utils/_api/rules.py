@@ -14,7 +14,7 @@ import typing as t
 
 from .._databases import DATABASES
 from .._errors import InvalidInput
-from .names import MOST_MEMBERS, database_name, member_name
+from .names import CLIENT_CA_KEY, MOST_MEMBERS, database_name, member_name
 from .validation_messages import format_value
 
 ODD = "a Raft cluster has 1, 3 or 5 members: 2 or 4 tolerate no more failures than one member less"
@@ -37,6 +37,7 @@ TWO_FAMILIES = "two ipFamilies need the ipFamilyPolicy PreferDualStack or Requir
 ONE_CLIENT_BUNDLE = (
     "southboundClientCaKey and southboundClientCaConfigMapRef exclude each other: both say whom the Southbound lets in"
 )
+OPERATOR_BUNDLES = "with certificates operator the CAs of chassis are in the Secret (southboundClientCaKey client-ca.crt), and no CAs are in ConfigMaps"
 DIFFERENT_PORTS = "a node port can only be used once"
 CIDRS_NEED_LOCAL = "allowedCidrs compares the address of the client, which an exposed Service only keeps with externalTrafficPolicy Local"
 NETWORKS_OF_BOTH = "a load balancer has both ports of a member, so without networks for chassis everybody would reach the port without a role, too"
@@ -73,6 +74,16 @@ def check_rules(name: str, spec: _Spec) -> None:
     _check_networks(spec.get("network", {}))
     if {"southboundClientCaKey", "southboundClientCaConfigMapRef"} <= spec["tls"].keys():
         raise InvalidInput(f"spec.tls: {ONE_CLIENT_BUNDLE}. Remove one of them.")
+    _check_certificates(spec["tls"])
+
+
+def _check_certificates(tls: _Spec) -> None:
+    if not tls["enabled"] or tls["certificates"] != "operator":
+        return
+    if tls.get("southboundClientCaKey") != CLIENT_CA_KEY or "caConfigMapRef" in tls:
+        raise InvalidInput(
+            f"spec.tls: {OPERATOR_BUNDLES}. Set spec.tls.southboundClientCaKey to {CLIENT_CA_KEY}, and remove caConfigMapRef."
+        )
 
 
 def _check_database(value: _Spec, path: str) -> None:

@@ -18,7 +18,7 @@ from .declaration import Metadata, declare, part, read, schema_of
 from .fields import NAME, NETWORK, NETWORKS, POD_NETWORKS, SERVICE_NAME, listing, number, rule, text
 from .hypervisor_clusters import HypervisorCluster, hypervisor_clusters
 from .hypervisor_spec import BridgeMapping, Controller, Encapsulation, Gateway, OpenVSwitch, bridge_mappings
-from .names import CLIENT_SERVICES, MOST_MEMBERS
+from .names import CLIENT_CA_KEY, CLIENT_SERVICES, MOST_MEMBERS
 from .northd_spec import NorthdSpec, ObserverSpec
 from .observer_settings import HEARTBEAT_SECONDS
 from .pod_fields import Image
@@ -30,6 +30,7 @@ from .rules import (
     NETWORKS_OF_BOTH,
     ONE_CLIENT_BUNDLE,
     ONE_PORT_EACH,
+    OPERATOR_BUNDLES,
     PLAINTEXT,
     PORTS_NEED_NETWORKS,
     TWO_FAMILIES,
@@ -268,6 +269,12 @@ class ClusterSpec:
             rule(
                 "!has(self.southboundClientCaKey) || !has(self.southboundClientCaConfigMapRef)",
                 ONE_CLIENT_BUNDLE,
+                ".southboundClientCaKey",
+            ),
+            rule(
+                "!self.enabled || self.certificates == 'given' || (has(self.southboundClientCaKey) && "
+                f"self.southboundClientCaKey == '{CLIENT_CA_KEY}' && !has(self.caConfigMapRef))",
+                OPERATOR_BUNDLES,
                 ".southboundClientCaKey",
             ),
             given=True,

@@ -70,6 +70,16 @@ class Tls:
     cert_secret_ref: SecretReference = field(
         metadata=part(SecretReference, "Secret with tls.crt, tls.key and ca.crt, as cert-manager writes it.")
     )
+    certificates: t.Literal["given", "operator"] = field(
+        metadata=declare(
+            text(
+                "Who issues the certificates in the Secret: somebody else (given), or the operator with CAs that it makes once (operator), also those in the "
+                "Secrets of hypervisorClusters. Playbooks take the Secret of an OVNCluster with operator as it is.",
+                enum=["given", "operator"],
+                default="given",
+            )
+        )
+    )
     southbound_client_ca_key: str | None = field(
         metadata=declare(
             text(

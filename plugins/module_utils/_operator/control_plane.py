@@ -19,6 +19,7 @@ from .._deadline import Deadline
 from .._errors import Changed, OvnError
 from .._kubernetes.apply import ObjectChange, as_results
 from .._kubernetes.client import Cluster
+from .authorities import Context
 from .certificates import ensure_central
 from .neutron import fill_in_endpoints
 
@@ -43,7 +44,11 @@ def roll_out(
     spec = parse_spec(resource.get("spec") or {}, name=name, namespace=namespace)
     _add_finalizer(cluster, resource)
     issued: list[ObjectChange] = []
-    ensure_central(cluster, resource, spec, now=datetime.datetime.now(datetime.timezone.utc), on_change=issued.append)
+    ensure_central(
+        cluster,
+        Context(resource, spec, cluster_domain, issued.append, warn),
+        datetime.datetime.now(datetime.timezone.utc),
+    )
     params = task_params(
         OPTIONS,
         name=name,

@@ -20,6 +20,7 @@ from .._errors import InvalidInput, Refused
 from .._hypervisors.task import OPTIONS, converge
 from .._kubernetes.apply import ObjectChange, as_results
 from .._kubernetes.client import Cluster
+from .authorities import Context
 from .certificates import ensure_hypervisors, node_signer
 from .control_plane import task_params
 from .target import Waiting
@@ -62,7 +63,8 @@ def roll_out(
     namespace = place.namespace or resource["metadata"]["namespace"]
     issued: list[ObjectChange] = []
     now = datetime.datetime.now(datetime.timezone.utc)
-    ensure_hypervisors(central, remote, resource, spec, place, now=now, on_change=issued.append)
+    context = Context(resource, spec, "", issued.append, warn)
+    ensure_hypervisors(central, remote, context, place, now)
     params = task_params(
         OPTIONS,
         name=name,
@@ -71,7 +73,7 @@ def roll_out(
         southbound=southbound,
         northbound=northbound,
         tls_secret=spec.tls_secret if spec.tls.enabled else None,
-        signer=node_signer(central, resource, spec),
+        signer=node_signer(central, context),
         wait_timeout=_WAIT,
     )
     with tempfile.TemporaryDirectory(prefix="c5c3-ovn-") as directory:

@@ -209,6 +209,16 @@ def digital_signature() -> x509.KeyUsage:
     )
 
 
+def extended_usage(names: t.Collection[str]) -> x509.ExtendedKeyUsage:
+    """Return the extension for usages of `serverAuth` and `clientAuth`."""
+    return x509.ExtendedKeyUsage([oid for oid, usage in _usage_names().items() if usage in names])
+
+
+def alternative_names(names: t.Iterable[str]) -> x509.SubjectAlternativeName:
+    """Return the extension for names in the form of `names.subject_alt_name`."""
+    return x509.SubjectAlternativeName([_general_name(name) for name in names])
+
+
 def new_request(
     key: PrivateKeyTypes, name: str, subject_alt_names: t.Sequence[str], extended_key_usage: t.Collection[str]
 ) -> bytes:
@@ -217,15 +227,10 @@ def new_request(
         .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(digital_signature(), critical=True)
-        .add_extension(
-            x509.ExtendedKeyUsage([oid for oid, usage in _usage_names().items() if usage in extended_key_usage]),
-            critical=False,
-        )
+        .add_extension(extended_usage(extended_key_usage), critical=False)
     )
     if subject_alt_names:
-        builder = builder.add_extension(
-            x509.SubjectAlternativeName([_general_name(value) for value in subject_alt_names]), critical=False
-        )
+        builder = builder.add_extension(alternative_names(subject_alt_names), critical=False)
     return builder.sign(t.cast("ec.EllipticCurvePrivateKey", key), hashes.SHA256()).public_bytes(
         serialization.Encoding.PEM
     )

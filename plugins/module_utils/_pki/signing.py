@@ -14,9 +14,11 @@ import typing as t
 from .._errors import InvalidInput
 from .certificates import (
     CRYPTOGRAPHY_PROBLEM,
+    alternative_names,
     belongs_together,
     digital_signature,
     display_name,
+    extended_usage,
     load_authority,
     not_after,
     to_pem,
@@ -26,7 +28,7 @@ try:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ed448, ed25519
-    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+    from cryptography.x509.oid import NameOID
 except ImportError:  # SigningAuthority says so
     pass
 
@@ -57,11 +59,29 @@ class SigningAuthority:
     def name(self) -> str:
         return display_name(self.certificate)
 
+    @property
+    def pem(self) -> str:
+        return to_pem([self.certificate]).decode()
+
+    @property
+    def end(self) -> datetime.datetime:
+        """When it ends."""
+        return not_after(self.certificate)
+
     def check(self, now: datetime.datetime) -> str:
         """Return a warning if certificates cannot be valid as long as declared; `InvalidInput` if the CA has ended, and none would be valid at all."""
         return check_end(not_after(self.certificate), now, self.days)
 
-    def sign(self, request: str, chassis: str, now: datetime.datetime, *, days: int | None = None) -> str:
+    def sign(
+        self,
+        request: str,
+        name: str,
+        now: datetime.datetime,
+        *,
+        days: int | None = None,
+        subject_alt_names: t.Sequence[str] = (),
+        extended_key_usage: t.Collection[str] = ("clientAuth",),
+    ) -> str:
         """Return the certificate (PEM) for the key of this request. Only the key is taken from it: names and usages are ours.
 
         `InvalidInput` if the CA has ended.
@@ -70,7 +90,7 @@ class SigningAuthority:
         end = now + datetime.timedelta(days=days or self.days)
         builder = (
             x509.CertificateBuilder()
-            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, chassis)]))
+            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
             .issuer_name(self.certificate.subject)
             .public_key(x509.load_pem_x509_csr(request.encode()).public_key())
             .serial_number(x509.random_serial_number())
@@ -78,9 +98,11 @@ class SigningAuthority:
             .not_valid_after(min(end, not_after(self.certificate)))
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(digital_signature(), critical=True)
-            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+            .add_extension(extended_usage(extended_key_usage), critical=False)
             .add_extension(_authority_identifier(self.certificate), critical=False)
         )
+        if subject_alt_names:
+            builder = builder.add_extension(alternative_names(subject_alt_names), critical=False)
         plain = isinstance(self._key, (ed25519.Ed25519PrivateKey, ed448.Ed448PrivateKey))
         algorithm = None if plain else hashes.SHA256()
         signed = builder.sign(t.cast("ec.EllipticCurvePrivateKey", self._key), algorithm)

@@ -11,9 +11,9 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._api.names import CLIENT_CA_KEY, CLIENT_SERVICES, POD_SECURITY
+from .._api.certificate_names import service_names
+from .._api.names import CLIENT_CA_KEY, POD_SECURITY
 from .._api.tls_spec import gives_node_certificates
-from .._databases import DATABASES, Database
 from .._inventory import address_of, as_list, system_id_of
 from .cluster_source import FACT
 from .variables import (
@@ -29,11 +29,6 @@ from .variables import (
 )
 
 Certificate = t.Literal["central", "chassis"]
-
-_CONNECTIONS: dict[Database, str] = {
-    "northbound": "nbConnection",
-    "southbound": "sbConnection",
-}  # in neutronIntegration
 
 # Where the certificate of a chassis is if the options of the role ovn_hypervisor do not say it
 CHASSIS_FILES = {"private_key": "chassis-key.pem", "certificate": "chassis-cert.pem", "ca_certificate": "ca.pem"}
@@ -139,20 +134,8 @@ def _central_twins(secret: Secret, certificate: Certificate, hostvars: Hostvars,
 
 def _service_names(variables: Variables, namespace: str) -> list[str]:
     """Return the names in the certificate of a control plane: all members (a wildcard for each headless Service), Neutron's Services, declared names."""
-    specification, cluster = _specification(variables, "central"), _cluster_name(variables)
-    domain = first_value(variables, "ovn_pki_cluster_domain", "ovn_cluster_domain", default="cluster.local")
-    services = [
-        *(f"*.{cluster}-{database}" for database in DATABASES),
-        *(
-            _field(specification, "neutronIntegration", connection, "service", "name") or CLIENT_SERVICES[database]
-            for database, connection in _CONNECTIONS.items()
-        ),
-    ]
-    declared = [name for d in DATABASES for name in as_list(_field(specification, d, "service", "hostnames") or [])]
-    return [
-        *(f"{service}.{namespace}.svc{suffix}" for service in services for suffix in ("", f".{domain}")),
-        *dict.fromkeys(declared),
-    ]
+    domain = str(first_value(variables, "ovn_pki_cluster_domain", "ovn_cluster_domain", default="cluster.local"))
+    return service_names(_specification(variables, "central"), _cluster_name(variables), namespace, domain)
 
 
 def options_of(variables: Variables, hostvars: Hostvars, groups: Groups, host: str) -> CertificateOptions:

@@ -1,0 +1,42 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Names in the certificate of a control plane in Kubernetes. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._databases import DATABASES, Database
+from .._inventory import as_list
+from .names import CLIENT_SERVICES
+
+_CONNECTIONS: dict[Database, str] = {
+    "northbound": "nbConnection",
+    "southbound": "sbConnection",
+}  # in neutronIntegration
+
+
+def service_names(specification: t.Mapping[str, t.Any], cluster: str, namespace: str, domain: str) -> list[str]:
+    """Return all members (a wildcard for each headless Service), Neutron's Services, and the declared names. `domain` is that of the Kubernetes cluster."""
+    services = [
+        *(f"*.{cluster}-{database}" for database in DATABASES),
+        *(
+            _field(specification, "neutronIntegration", connection, "service", "name") or CLIENT_SERVICES[database]
+            for database, connection in _CONNECTIONS.items()
+        ),
+    ]
+    declared = [name for d in DATABASES for name in as_list(_field(specification, d, "service", "hostnames") or [])]
+    return [
+        *(f"{service}.{namespace}.svc{suffix}" for service in services for suffix in ("", f".{domain}")),
+        *dict.fromkeys(declared),
+    ]
+
+
+def _field(specification: t.Any, *path: str) -> t.Any:
+    for name in path:
+        specification = (specification or {}).get(name)
+    return specification

@@ -1,0 +1,127 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The CAs of the operator, in Secrets beside the OVNCluster.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import typing as t
+
+from .._api.names import Object, labels
+from .._api.spec import ClusterSpec
+from .._errors import Conflict, Refused
+from .._kubernetes.apply import ObjectChange, OnChange
+from .._kubernetes.client import Cluster
+from .._pki.issuing import new_authority, require_cryptography
+from .._pki.signing import SigningAuthority
+
+AUTHORITY_DAYS = 3650
+VALIDITY_DAYS = 365
+_WARN_BEFORE = datetime.timedelta(days=180)
+
+Warn = t.Callable[[str], None]
+AuthorityName = t.Literal["central", "chassis"]
+
+
+class Context(t.NamedTuple):
+    """One OVNCluster, its specification with all defaults, the domain of its Kubernetes cluster, and who wants to know what."""
+
+    resource: Object
+    spec: ClusterSpec
+    cluster_domain: str
+    on_change: OnChange
+    warn: Warn
+
+    @property
+    def name(self) -> str:
+        return str(self.resource["metadata"]["name"])
+
+    @property
+    def namespace(self) -> str:
+        return str(self.resource["metadata"]["namespace"])
+
+    def authority_name(self, which: AuthorityName) -> str:
+        """Return the name of the Secret with the CA."""
+        return f"{self.name}-ca" if which == "central" else f"{self.name}-chassis-ca"
+
+
+def authorities_of(
+    cluster: Cluster, context: Context, now: datetime.datetime, *, may_make: bool
+) -> dict[AuthorityName, SigningAuthority]:
+    """Return both CAs. They are made once, the Secret first that others are issued from, and never replaced; `Refused` if one is lost."""
+    require_cryptography()
+    found: dict[AuthorityName, SigningAuthority] = {}
+    for which in t.cast("tuple[AuthorityName, ...]", ("central", "chassis")):
+        name = context.authority_name(which)
+        secret = cluster.get("v1", "Secret", name, context.namespace)
+        if secret is None and not may_make:
+            raise Refused(lost_message(context, which))
+        if secret is None:
+            secret = _make_authority(cluster, context, which, now)
+        authority = SigningAuthority(*pair_of(secret), "", VALIDITY_DAYS)
+        _check_end(authority, f"Secret {context.namespace}/{name}", context.warn, now)
+        found[which] = authority
+    return found
+
+
+def _make_authority(cluster: Cluster, context: Context, which: AuthorityName, now: datetime.datetime) -> Object:
+    title = "OVN CA" if which == "central" else "OVN chassis CA"
+    certificate, key = new_authority(f"{title} {now:%Y-%m-%d %H:%M:%S}", now, AUTHORITY_DAYS)
+    name = context.authority_name(which)
+    manifest = secret_of(context, name, context.namespace, {"tls.crt": certificate, "tls.key": key})
+    try:
+        cluster.create(manifest)
+    except Conflict:  # somebody was first: theirs counts
+        return t.cast("Object", cluster.get("v1", "Secret", name, context.namespace))
+    context.on_change(ObjectChange("Secret", name, context.namespace, "created", None, None))
+    return manifest
+
+
+def _check_end(authority: SigningAuthority, place: str, warn: Warn, now: datetime.datetime) -> None:
+    end = authority.end
+    if now >= end:
+        raise Refused(
+            f"The CA in {place} has ended on {end:%Y-%m-%d}: nobody accepts what it signs. Nothing was changed."
+        )
+    if end - now < _WARN_BEFORE:
+        warn(
+            f"The CA in {place} ends on {end:%Y-%m-%d}. The operator does not replace a CA; plan that in time (docs/operator.md)."
+        )
+
+
+def lost_message(context: Context, which: AuthorityName) -> str:
+    """Return that the CA is lost, and what to do."""
+    return (
+        f"Secret {context.namespace}/{context.authority_name(which)} with the CA of the operator does not exist, and there are certificates that it may "
+        f"have issued (Secret {context.spec.tls_secret}): a new CA would cut their connections. Restore it from a backup; or, if somebody else issues the "
+        "certificates, set spec.tls.certificates to given. Nothing was changed."
+    )
+
+
+def secret_of(context: Context, name: str, namespace: str, texts: t.Mapping[str, str]) -> Object:
+    """Return a Secret with these PEM texts."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "type": "kubernetes.io/tls",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels(context.name)},
+        "data": {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()},
+    }
+
+
+def pair_of(secret: Object) -> tuple[str, str]:
+    """Return certificate and private key of a CA (PEM); `Refused` if they are not there."""
+    data = secret.get("data") or {}
+    try:
+        certificate, key = (base64.b64decode(data[name]).decode() for name in ("tls.crt", "tls.key"))
+    except (KeyError, ValueError) as e:
+        place = f"Secret {secret['metadata']['namespace']}/{secret['metadata']['name']}"
+        raise Refused(
+            f"{place} has no usable tls.crt and tls.key of a CA ({e}). Restore it. Nothing was changed."
+        ) from e
+    return certificate, key

@@ -1,0 +1,207 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The certificates of an OVNCluster: issued from CAs in Secrets, or looked at if somebody else issues them.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import typing as t
+
+from .._api.certificate_names import service_names
+from .._api.hypervisor_clusters import HypervisorCluster
+from .._api.names import CLIENT_CA_KEY, MANAGER, POD_SECURITY, Object
+from .._api.status import rolled_out
+from .._errors import Conflict, Refused
+from .._kubernetes.apply import ObjectChange, OnChange
+from .._kubernetes.client import Cluster
+from .._pki.certificates import load_bundle, to_pem
+from .._pki.decision import BOTH_USAGES
+from .._pki.installed import Declared
+from .._pki.issuing import issue
+from .._pki.names import subject_alt_names
+from .._pki.secret import secret_state
+from .._pki.signing import SigningAuthority
+from .._roles.authority import given_secret_problem
+from .authorities import VALIDITY_DAYS, AuthorityName, Context, authorities_of, lost_message, pair_of, secret_of
+
+RENEW_BEFORE_DAYS = 30
+_MANAGED_BY = "app.kubernetes.io/managed-by"
+
+
+class _Wanted(t.NamedTuple):
+    """A Secret as it should be: the cluster and place, the CA that signs, and what the certificate is for."""
+
+    cluster: Cluster
+    namespace: str
+    place: str
+    signs: AuthorityName
+    common_name: str
+    names: t.Sequence[str]
+    usages: frozenset[str]
+    has_client_bundle: bool
+
+
+def ensure_central(cluster: Cluster, context: Context, now: datetime.datetime) -> None:
+    """Have the Secret of the control plane there. `Refused` if it is another owner's, or that of a CA that is not here."""
+    spec = context.spec
+    if not spec.tls.enabled:
+        return
+    place = f"Secret {context.namespace}/{spec.tls_secret}"
+    found = cluster.get("v1", "Secret", spec.tls_secret, context.namespace)
+    if spec.tls.certificates == "given":
+        _check_given(found, place, context, now)
+        return
+    names = service_names(context.resource.get("spec") or {}, context.name, context.namespace, context.cluster_domain)
+    wanted = _Wanted(
+        cluster,
+        context.namespace,
+        place,
+        "central",
+        context.name,
+        [context.name, *names],
+        BOTH_USAGES,
+        has_client_bundle=True,
+    )
+    authorities = authorities_of(
+        cluster, context, now, may_make=found is None and not rolled_out(context.resource.get("status") or {})
+    )
+    _ensure(wanted, context, authorities, found, now)
+
+
+def ensure_hypervisors(
+    central: Cluster, remote: Cluster, context: Context, place: HypervisorCluster, now: datetime.datetime
+) -> None:
+    """Have the Secret of a hypervisor cluster there, in a namespace that is made if it is missing."""
+    spec = context.spec
+    namespace = place.namespace or context.namespace
+    _ensure_namespace(remote, namespace, context.on_change)
+    if not spec.tls.enabled:
+        return
+    label = f"Secret {namespace}/{spec.tls_secret} of {place.name}"
+    found = remote.get("v1", "Secret", spec.tls_secret, namespace)
+    if spec.tls.certificates == "given":
+        _check_given(found, label, context, now)
+        return
+    wanted = _Wanted(
+        remote,
+        namespace,
+        label,
+        "chassis",
+        place.name,
+        [place.name],
+        frozenset({"clientAuth"}),
+        has_client_bundle=False,
+    )
+    _ensure(wanted, context, authorities_of(central, context, now, may_make=False), found, now)
+
+
+def node_signer(central: Cluster, context: Context) -> dict[str, t.Any] | None:
+    """Return the option `signer` of ovn_hypervisors; None if nodes have no certificates of their own, or if another program signs."""
+    spec = context.spec
+    if not spec.has_node_certificates or spec.tls.certificates == "given":
+        return None
+    secret = central.get("v1", "Secret", context.authority_name("chassis"), context.namespace)
+    if secret is None:
+        raise Refused(lost_message(context, "chassis"))
+    certificate, key = pair_of(secret)
+    return {
+        "certificate": certificate,
+        "private_key": key,
+        "passphrase": None,
+        "validity_days": VALIDITY_DAYS,
+        "other_chassis": [],
+    }
+
+
+def _check_given(found: Object | None, place: str, context: Context, now: datetime.datetime) -> None:
+    data = (found or {}).get("data") or {}
+    state = secret_state(data, place, "", now, declared=None, client_ca_key=CLIENT_CA_KEY)
+    bundle = context.spec.tls.ca_config_map_ref
+    problem = given_secret_problem(place, found is not None, state, ca_config_map=bundle.name if bundle else "")
+    if problem:
+        raise Refused(f"{problem} To have the operator issue it, set spec.tls.certificates to operator.")
+
+
+def _ensure(
+    wanted: _Wanted,
+    context: Context,
+    authorities: t.Mapping[AuthorityName, SigningAuthority],
+    found: Object | None,
+    now: datetime.datetime,
+) -> None:
+    authority = authorities[wanted.signs]
+    data = (found or {}).get("data") or {}
+    own = authorities["central"].pem
+    declared = Declared(
+        wanted.common_name,
+        subject_alt_names(wanted.names),
+        authority.pem,
+        _with_installed(data.get("ca.crt"), own),
+        RENEW_BEFORE_DAYS,
+        renew_on_issuer_change=False,
+        remove_authorities=False,
+        extended_key_usage=wanted.usages,
+        client_ca_bundle=_with_installed(data.get(CLIENT_CA_KEY), own + authorities["chassis"].pem)
+        if wanted.has_client_bundle
+        else "",
+    )
+    if found is not None:
+        _check_owner(found, wanted.place)
+    state = secret_state(data, wanted.place, authority.pem, now, declared=declared, client_ca_key=CLIENT_CA_KEY)
+    if state["in_service"] and not state["signed_by_issuer"]:
+        raise Refused(
+            f"The certificate in {wanted.place} is of another CA ({state['issuer_name']}) than the one in Secret "
+            f"{context.namespace}/{context.authority_name(wanted.signs)}: to replace it would cut connections. Set spec.tls.certificates to given, or "
+            "restore the Secret with its CA. Nothing was changed."
+        )
+    if not state["reasons"]:
+        return
+    texts = {key: base64.b64decode(data.get(key) or "").decode(errors="replace") for key in ("tls.crt", "tls.key")}
+    if state["needed"]:
+        certificate, key = issue(
+            authority,
+            wanted.common_name,
+            now,
+            subject_alt_names=declared.subject_alt_names,
+            extended_key_usage=wanted.usages,
+        )
+        texts = {"tls.crt": certificate, "tls.key": key}
+    texts["ca.crt"] = state["ca_bundle_wanted"]
+    if wanted.has_client_bundle:
+        texts[CLIENT_CA_KEY] = state["client_ca_bundle_wanted"]
+    name = context.spec.tls_secret
+    # One object, so that pods see key and certificate change together; the daemons load them without a restart.
+    wanted.cluster.apply(secret_of(context, name, wanted.namespace, texts))
+    context.on_change(ObjectChange("Secret", name, wanted.namespace, "changed" if found else "created", None, None))
+
+
+def _check_owner(found: Object, place: str) -> None:
+    owner = (found["metadata"].get("labels") or {}).get(_MANAGED_BY)
+    if owner != MANAGER:
+        raise Refused(
+            f"{place} belongs to somebody else ({_MANAGED_BY}: {owner or 'not set'}), and spec.tls.certificates is operator. Set it to given, or "
+            "name another Secret in spec.tls.certSecretRef. Nothing was changed."
+        )
+
+
+def _ensure_namespace(remote: Cluster, namespace: str, on_change: OnChange) -> None:
+    """One that is there stays as it is. The daemons use network and folders of their node."""
+    if remote.get("v1", "Namespace", namespace) is not None:
+        return
+    metadata = {"name": namespace, "labels": {POD_SECURITY: "privileged"}}
+    try:
+        remote.create({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+    except Conflict:
+        return
+    on_change(ObjectChange("Namespace", namespace, "", "created", None, None))
+
+
+def _with_installed(data: str | None, own: str) -> str:
+    """Return the bundle with everything that is trusted already: nobody declares the removal of a CA here."""
+    text = base64.b64decode(data or "").decode(errors="replace")
+    return to_pem(load_bundle(f"{own}\n{text}".encode(), "ca.crt")).decode()
