@@ -34,7 +34,7 @@ def task_params(options: t.Mapping[str, t.Mapping[str, t.Any]], **given: t.Any) 
 
 
 def roll_out(
-    cluster: Cluster, resource: Object, *, cluster_domain: str, watched: str, warn: t.Callable[[str], None]
+    cluster: Cluster, resource: Object, *, cluster_domain: str, warn: t.Callable[[str], None]
 ) -> dict[str, t.Any]:
     """Bring the control plane to what the OVNCluster declares, with the options of a run that forces nothing. Return the result of the module ovn_cluster.
 
@@ -61,9 +61,7 @@ def roll_out(
     )
     result = present(cluster, params, check_mode=False, warn=warn)
     status = (result["cluster"] or {}).get("status") or {}
-    steps = fill_in_endpoints(
-        cluster, name, namespace, status.get("endpoints") or {}, watched=watched, field_manager=MANAGER
-    )
+    steps = fill_in_endpoints(cluster, name, namespace, status.get("endpoints") or {}, field_manager=MANAGER)
     objects = [*as_results(issued), *result["objects"]]
     changed = result["changed"] or bool(steps) or any(one["action"] != "unchanged" for one in objects)
     return {**result, "changed": changed, "objects": objects, "steps": [*result["steps"], *steps]}

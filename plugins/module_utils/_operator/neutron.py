@@ -37,11 +37,11 @@ def neutron_patch(neutron: Object, name: str, namespace: str, endpoints: t.Mappi
 
 
 def fill_in_endpoints(
-    cluster: Cluster, name: str, namespace: str, endpoints: t.Mapping[str, str], *, watched: str, field_manager: str
+    cluster: Cluster, name: str, namespace: str, endpoints: t.Mapping[str, str], *, field_manager: str
 ) -> list[str]:
-    """Write the endpoints to all Neutron resources of this OVNCluster, and return what was done. `watched` is the only namespace to look in, empty for all."""
+    """Write the endpoints to all Neutron resources of this OVNCluster, and return what was done."""
     done = []
-    for one in cluster.list(API_VERSION, KIND, watched or None):
+    for one in cluster.list(API_VERSION, KIND):
         patch = neutron_patch(one, name, namespace, endpoints)
         if patch is not None:
             metadata = one["metadata"]

@@ -137,10 +137,8 @@ class OperatedCluster(Target):
         self._place_targets(resource, spec)
         if self._reconciled != self._generation:
             self.record(Outcome(False, "RollingOut", f"Generation {self._generation} is rolled out."))
-        options = self.shared.options
-        result = roll_out(
-            cluster, resource, cluster_domain=options.cluster_domain, watched=options.namespace, warn=self.warn
-        )
+        domain = self.shared.options.cluster_domain
+        result = roll_out(cluster, resource, cluster_domain=domain, warn=self.warn)
         self._reconciled = self._generation
         return result
 

@@ -1,0 +1,72 @@
+"""Writes deploy/: the manifests of the operator for kustomize, from what the module ovn_operator applies. Run it as `.venv/bin/python docs/site/deploy.py`."""
+
+from __future__ import annotations
+
+import pathlib
+import typing as t
+
+import yaml
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._operator.manifests import (
+    NAME,
+    REPOSITORY,
+    OperatorOptions,
+    operator_manifests,
+)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "deploy"
+NAMESPACE = "ovn-system"
+HEAD = "# Written by docs/site/deploy.py; docs/operator.md says how to use it.\n"
+_FILES = {
+    "Namespace": "namespace.yaml",
+    "CustomResourceDefinition": "crds.yaml",
+    "ServiceAccount": "rbac.yaml",
+    "ClusterRole": "rbac.yaml",
+    "ClusterRoleBinding": "rbac.yaml",
+    "Role": "rbac.yaml",
+    "RoleBinding": "rbac.yaml",
+    "PodDisruptionBudget": "operator.yaml",
+    "Deployment": "operator.yaml",
+}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Without anchors, and with lists indented, as people write manifests."""
+
+    def ignore_aliases(self, data: t.Any) -> bool:
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+def version() -> str:
+    return str(yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))["version"])
+
+
+def files() -> dict[str, str]:
+    """The content of each file of deploy/."""
+    found: dict[str, list[str]] = {}
+    for one in operator_manifests(OperatorOptions(NAMESPACE, NAMESPACE, {}), version()):
+        text = yaml.dump(one, Dumper=_Dumper, sort_keys=False, width=140)
+        found.setdefault(_FILES[one["kind"]], []).append(text)
+    kustomization = {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": list(found),
+        "images": [{"name": REPOSITORY, "newTag": version()}],
+    }
+    texts = {name: HEAD + "---\n" + "---\n".join(parts) for name, parts in found.items()}
+    return {"kustomization.yaml": f"{HEAD}---\n{yaml.dump(kustomization, Dumper=_Dumper, sort_keys=False)}", **texts}
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in files().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+    print(f"{NAME}: {', '.join(files())}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The objects with which the operator runs in a cluster: those of deploy/ and of the module ovn_operator. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._api.crds import custom_resource_definitions
+from .._api.names import MANAGER, POD_SECURITY, Object
+from .._precheck_kubernetes.rights import roles
+
+NAME = "ovn-operator"
+REPOSITORY = "ghcr.io/c5c3/ovn-operator"
+PORT = 8080
+_USER = 10001
+_RBAC = "rbac.authorization.k8s.io"
+_SELECTOR = {"app.kubernetes.io/name": NAME}
+LABELS = {**_SELECTOR, "app.kubernetes.io/managed-by": MANAGER, "app.kubernetes.io/part-of": "ovn"}
+
+# Beside those of a run over a control plane that another client keeps: it follows what wakes it, tells what it did, and elects a leader.
+_WITHIN: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("ovn.c5c3.io", "ovnclusters", ("get", "list", "watch", "patch")),
+    ("", "secrets", ("get", "list", "watch", "create", "patch")),
+    ("", "services", ("watch",)),
+    ("", "persistentvolumeclaims", ("watch",)),
+    ("", "events", ("create",)),
+)
+_EVERYWHERE: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("neutron.openstack.c5c3.io", "neutrons", ("get", "list", "patch")),
+)
+
+
+class OperatorOptions(t.NamedTuple):
+    """`namespace` is where it runs, `watch_namespace` the only one whose OVNClusters it looks after, empty for all. `image` as in an OVNCluster."""
+
+    namespace: str
+    watch_namespace: str
+    image: t.Mapping[str, str]
+    replicas: int = 2
+    resync: int = 600
+    cluster_domain: str = "cluster.local"
+    log_level: str = "info"
+    pull_secrets: t.Sequence[str] = ()
+
+
+def operator_manifests(options: OperatorOptions, version: str) -> list[Object]:
+    """Return all objects in the order in which they are applied. `version` of the collection is the tag of the image where none is given."""
+    return [
+        namespace_manifest(options.namespace),
+        *custom_resource_definitions(),
+        _object("v1", "ServiceAccount", options.namespace, {"automountServiceAccountToken": False}),
+        *_rights(options),
+        _object(
+            "policy/v1",
+            "PodDisruptionBudget",
+            options.namespace,
+            {"spec": {"maxUnavailable": 1, "selector": {"matchLabels": _SELECTOR}}},
+        ),
+        _deployment(options, version),
+    ]
+
+
+def namespace_manifest(namespace: str) -> Object:
+    """Return the namespace, in which only pods with the strictest security start."""
+    metadata = {"name": namespace, "labels": {POD_SECURITY: "restricted"}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def _object(api_version: str, kind: str, namespace: str | None, content: Object, name: str = NAME) -> Object:
+    place = {"namespace": namespace} if namespace else {}
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {"name": name, **place, "labels": dict(LABELS)},
+        **content,
+    }
+
+
+def _rights(options: OperatorOptions) -> list[Object]:
+    """One ClusterRole for what is no part of a namespace, and the rest where the OVNClusters are: in one namespace, or in all of them."""
+    everywhere, within = (one["rules"] for one in roles("cluster", NAME, options.namespace, own_resource=False))
+    within = [*within, *(_rule(*one) for one in _WITHIN)]
+    everywhere = [*everywhere, *(_rule(*one) for one in _EVERYWHERE)]
+    lease = _rule("coordination.k8s.io", "leases", ("get", "create", "update"))
+    found = [
+        *_bound(options, "ClusterRole", NAME, [*everywhere, *([] if options.watch_namespace else within)]),
+        *(_bound(options, "Role", NAME, within, options.watch_namespace) if options.watch_namespace else []),
+    ]
+    if options.watch_namespace != options.namespace:
+        found += _bound(options, "Role", f"{NAME}-election", [lease], options.namespace)
+    return found
+
+
+def _rule(group: str, resource: str, verbs: t.Sequence[str]) -> Object:
+    return {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
+
+
+def _bound(
+    options: OperatorOptions, kind: str, name: str, rules: list[Object], namespace: str | None = None
+) -> list[Object]:
+    account = {"kind": "ServiceAccount", "name": NAME, "namespace": options.namespace}
+    reference = {"apiGroup": _RBAC, "kind": kind, "name": name}
+    return [
+        _object(f"{_RBAC}/v1", kind, namespace, {"rules": rules}, name),
+        _object(f"{_RBAC}/v1", f"{kind}Binding", namespace, {"roleRef": reference, "subjects": [account]}, name),
+    ]
+
+
+def _deployment(options: OperatorOptions, version: str) -> Object:
+    template = {"metadata": {"labels": dict(LABELS)}, "spec": _pod(options, version)}
+    spec = {"replicas": options.replicas, "selector": {"matchLabels": _SELECTOR}, "template": template}
+    return _object("apps/v1", "Deployment", options.namespace, {"spec": spec})
+
+
+def _pod(options: OperatorOptions, version: str) -> Object:
+    term = {"labelSelector": {"matchLabels": _SELECTOR}, "topologyKey": "kubernetes.io/hostname"}
+    return {
+        "serviceAccountName": NAME,
+        "automountServiceAccountToken": True,
+        "priorityClassName": "system-cluster-critical",
+        **({"imagePullSecrets": [{"name": name} for name in options.pull_secrets]} if options.pull_secrets else {}),
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "runAsGroup": _USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "affinity": {
+            "podAntiAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": term}]
+            }
+        },
+        "containers": [_container(options, version)],
+        "volumes": [{"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "64Mi"}}],  # keys are written there
+    }
+
+
+def _container(options: OperatorOptions, version: str) -> Object:
+    probe = {"httpGet": {"path": "/healthz", "port": "http"}, "periodSeconds": 10, "timeoutSeconds": 5}
+    return {
+        "name": "operator",
+        "image": image_name(options.image, version),
+        "imagePullPolicy": options.image.get("pullPolicy") or "IfNotPresent",
+        "args": [
+            f"--namespace={options.watch_namespace}",
+            f"--metrics-port={PORT}",
+            f"--resync={options.resync}",
+            f"--cluster-domain={options.cluster_domain}",
+            f"--log-level={options.log_level}",
+        ],
+        "env": [_from_field("POD_NAME", "metadata.name"), _from_field("POD_NAMESPACE", "metadata.namespace")],
+        "ports": [{"name": "http", "containerPort": PORT}],
+        "livenessProbe": {**probe, "initialDelaySeconds": 10, "failureThreshold": 6},
+        "readinessProbe": {**probe, "httpGet": {"path": "/readyz", "port": "http"}},
+        "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],
+    }
+
+
+def _from_field(name: str, path: str) -> Object:
+    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+
+
+def image_name(image: t.Mapping[str, str], version: str) -> str:
+    """Return the image; a digest counts more than a tag."""
+    repository = image.get("repository") or REPOSITORY
+    if image.get("digest"):
+        return f"{repository}@{image['digest']}"
+    return f"{repository}:{image.get('tag') or version}"
