@@ -7,9 +7,11 @@ import typing as t
 
 import yaml
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare import with_hash
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.manifests import (
     NAME,
     REPOSITORY,
+    VERSION,
     OperatorOptions,
     operator_manifests,
 )
@@ -41,21 +43,19 @@ class _Dumper(yaml.SafeDumper):
         super().increase_indent(flow, False)
 
 
-def version() -> str:
-    return str(yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))["version"])
-
-
 def files() -> dict[str, str]:
     """The content of each file of deploy/."""
     found: dict[str, list[str]] = {}
-    for one in operator_manifests(OperatorOptions(NAMESPACE, NAMESPACE, {}), version()):
-        text = yaml.dump(one, Dumper=_Dumper, sort_keys=False, width=140)
+    for one in operator_manifests(OperatorOptions(NAMESPACE, NAMESPACE, {})):
+        # A run compares the hash of what it would apply: of definitions that are as it knows them it writes nothing.
+        shown = with_hash(one) if one["kind"] == "CustomResourceDefinition" else one
+        text = yaml.dump(shown, Dumper=_Dumper, sort_keys=False, width=140)
         found.setdefault(_FILES[one["kind"]], []).append(text)
     kustomization = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
         "resources": list(found),
-        "images": [{"name": REPOSITORY, "newTag": version()}],
+        "images": [{"name": REPOSITORY, "newTag": VERSION}],
     }
     texts = {name: HEAD + "---\n" + "---\n".join(parts) for name, parts in found.items()}
     return {"kustomization.yaml": f"{HEAD}---\n{yaml.dump(kustomization, Dumper=_Dumper, sort_keys=False)}", **texts}

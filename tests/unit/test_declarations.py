@@ -8,6 +8,7 @@ import importlib.util
 import json
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import yaml
 COLLECTION = Path(__file__).resolve().parents[2]
 OURS = "c5c3.ovn"
 # The name of a distribution, where it is not that of its package
-DISTRIBUTIONS = {"websocket": "websocket-client"}
+DISTRIBUTIONS = {"websocket": "websocket-client", "yaml": "PyYAML"}
 # For type checkers alone
 ONLY_TYPES = {"_typeshed"}
 Version = tuple[int, ...]
@@ -34,10 +35,13 @@ def requirements(name: str) -> dict[str, str]:
     return {match.group(1): match.group(2) for match in found if match}
 
 
-def imported() -> set[str]:
-    """The full names of all modules that plugins import, without our own."""
+OPERATOR = COLLECTION / "plugins" / "module_utils" / "_operator"
+
+
+def imported(files: Iterable[Path] | None = None) -> set[str]:
+    """The full names of all modules that plugins import, or those `files`, without our own."""
     names = set[str]()
-    for path in (COLLECTION / "plugins").rglob("*.py"):
+    for path in (COLLECTION / "plugins").rglob("*.py") if files is None else files:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 names |= {alias.name for alias in node.names}
@@ -103,9 +107,23 @@ def requires_ansible() -> str:
 
 
 def test_python_libraries_are_those_that_are_imported() -> None:
+    without_operator = [path for path in (COLLECTION / "plugins").rglob("*.py") if OPERATOR not in path.parents]
+    assert set(requirements("meta/ee-requirements.txt")) == distributions(imported(without_operator))
+
+
+def test_the_image_of_the_operator_has_what_it_imports() -> None:
+    image = requirements("images/operator/requirements.txt")
+    needed = distributions(imported(OPERATOR.glob("*.py")))
+    assert needed - set(image) == {"PyYAML"}, "it comes with kubernetes"
+    pinned = requirements("requirements/venv.txt")
+    assert image == {name: pinned[name] for name in image}, "tested with other versions"
+
+
+def distributions(modules: Iterable[str]) -> set[str]:
+    """What has to be installed for these modules."""
     known = {*sys.stdlib_module_names, *ONLY_TYPES, "ansible", "ansible_collections"}
-    packages = {name.partition(".")[0] for name in imported()} - known
-    assert set(requirements("meta/ee-requirements.txt")) == {DISTRIBUTIONS.get(name, name) for name in packages}
+    packages = {name.partition(".")[0] for name in modules} - known
+    return {DISTRIBUTIONS.get(name, name) for name in packages}
 
 
 def test_one_package_alone_imports_the_clients_of_ovsdb() -> None:

@@ -33,7 +33,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("_agent",),
     ("_control_plane", "_hypervisors", "_report", "_roles"),
     ("_precheck_kubernetes",),
-    ("_precheck",),
+    ("_operator", "_precheck"),
 )
 FLOOR_OF = {package: number for number, packages in enumerate(FLOORS) for package in packages}
 

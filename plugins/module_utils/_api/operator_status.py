@@ -14,7 +14,7 @@ RECONCILED = "Reconciled"
 HYPERVISOR_CLUSTERS = "hypervisorClusters"
 
 
-class Outcome(t.NamedTuple):
+class TargetOutcome(t.NamedTuple):
     """What became of the last run over one place: the control plane, or one hypervisor cluster."""
 
     ready: bool
@@ -28,8 +28,8 @@ class Outcome(t.NamedTuple):
 
 def operator_status(
     previous: t.Mapping[str, t.Any],
-    control_plane: Outcome,
-    clusters: t.Mapping[str, Outcome],
+    control_plane: TargetOutcome,
+    clusters: t.Mapping[str, TargetOutcome],
     *,
     generation: int,
     now: str,
@@ -54,14 +54,14 @@ def operator_status(
     }
 
 
-def _sum(control_plane: Outcome, clusters: t.Mapping[str, Outcome]) -> Outcome:
+def _sum(control_plane: TargetOutcome, clusters: t.Mapping[str, TargetOutcome]) -> TargetOutcome:
     """Return the condition of all: the first place that is not as declared, the control plane before all."""
     if not control_plane.ready:
         return control_plane
     failed = {name: one for name, one in sorted(clusters.items()) if not one.ready}
     if not failed:
         also = f", and so are the hypervisors of {len(clusters)} of {len(clusters)} clusters" if clusters else ""
-        return Outcome(True, "AsDeclared", f"The control plane is as declared{also}.")
+        return TargetOutcome(True, "AsDeclared", f"The control plane is as declared{also}.")
     name, first = next(iter(failed.items()))
     more = f" Not ready, too: {', '.join(list(failed)[1:])}." if len(failed) > 1 else ""
-    return Outcome(False, first.reason, f"Hypervisor cluster {name}: {first.message}{more}")
+    return TargetOutcome(False, first.reason, f"Hypervisor cluster {name}: {first.message}{more}")

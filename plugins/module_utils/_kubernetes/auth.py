@@ -41,6 +41,7 @@ AUTH_ARG_SPEC: dict[str, dict[str, t.Any]] = {
     "impersonate_user": {},
     "impersonate_groups": {"type": "list", "elements": "str"},
 }
+_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # what a library takes in a pod, before any kubeconfig
 _SECRET_KEYS = (
     "token",
     "password",
@@ -105,6 +106,8 @@ def credentials_of(params: t.Mapping[str, t.Any]) -> str:
         source = "the given kubeconfig"
     elif option("host") and not option("context"):
         return f"host {option('host')}"
+    elif not option("context") and os.environ.get("KUBERNETES_SERVICE_HOST") and os.path.exists(_ACCOUNT):
+        return f"the ServiceAccount of this pod ({_ACCOUNT})"
     else:
         source = f"kubeconfig {os.environ.get('KUBECONFIG', '~/.kube/config')}"
     return f"{source}, context {option('context')}" if option("context") else source

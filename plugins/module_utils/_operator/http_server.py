@@ -21,7 +21,7 @@ with contextlib.suppress(ImportError):  # main says so
     import prometheus_client
 
 
-class _Server(socketserver.ThreadingMixIn, WSGIServer):
+class _HttpServer(socketserver.ThreadingMixIn, WSGIServer):
     daemon_threads = True
     address_family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
 
@@ -50,6 +50,6 @@ def serve(metrics: Metrics, port: int, is_healthy: t.Callable[[], bool], is_read
         start(status, [("Content-Type", "text/plain")])
         return [f"{status}\n".encode()]
 
-    server = make_server("", port, answer, server_class=_Server, handler_class=_SilentHandler)
+    server = make_server("", port, answer, server_class=_HttpServer, handler_class=_SilentHandler)
     threading.Thread(target=server.serve_forever, name="http", daemon=True).start()
     return server

@@ -13,7 +13,7 @@ import typing as t
 
 from .._api.hypervisor_clusters import HypervisorCluster
 from .._api.names import API_VERSION, Object, labels
-from .._api.operator_status import Outcome
+from .._api.operator_status import TargetOutcome
 from .._api.spec import ClusterSpec, parse_spec
 from .._errors import OvnError
 from .._kubernetes.client import Cluster
@@ -52,7 +52,7 @@ class HypervisorTarget(Target):
         self._close()
         self.shared.metrics.forget(self.key, self.name)
 
-    def record(self, outcome: Outcome) -> None:
+    def record(self, outcome: TargetOutcome) -> None:
         self._status.record_cluster(self.name, outcome)
 
     def run(self) -> dict[str, t.Any] | None:

@@ -16,6 +16,7 @@ from .._precheck_kubernetes.rights import roles
 
 NAME = "ovn-operator"
 REPOSITORY = "ghcr.io/c5c3/ovn-operator"
+VERSION = "0.1.0"  # of the collection: the tag of its image
 PORT = 8080
 _USER = 10001
 _RBAC = "rbac.authorization.k8s.io"
@@ -48,8 +49,8 @@ class OperatorOptions(t.NamedTuple):
     pull_secrets: t.Sequence[str] = ()
 
 
-def operator_manifests(options: OperatorOptions, version: str) -> list[Object]:
-    """Return all objects in the order in which they are applied. `version` of the collection is the tag of the image where none is given."""
+def operator_manifests(options: OperatorOptions) -> list[Object]:
+    """Return all objects in the order in which they are applied."""
     return [
         namespace_manifest(options.namespace),
         *custom_resource_definitions(),
@@ -61,7 +62,7 @@ def operator_manifests(options: OperatorOptions, version: str) -> list[Object]:
             options.namespace,
             {"spec": {"maxUnavailable": 1, "selector": {"matchLabels": _SELECTOR}}},
         ),
-        _deployment(options, version),
+        _deployment(options),
     ]
 
 
@@ -111,13 +112,13 @@ def _bound(
     ]
 
 
-def _deployment(options: OperatorOptions, version: str) -> Object:
-    template = {"metadata": {"labels": dict(LABELS)}, "spec": _pod(options, version)}
+def _deployment(options: OperatorOptions) -> Object:
+    template = {"metadata": {"labels": dict(LABELS)}, "spec": _pod(options)}
     spec = {"replicas": options.replicas, "selector": {"matchLabels": _SELECTOR}, "template": template}
     return _object("apps/v1", "Deployment", options.namespace, {"spec": spec})
 
 
-def _pod(options: OperatorOptions, version: str) -> Object:
+def _pod(options: OperatorOptions) -> Object:
     term = {"labelSelector": {"matchLabels": _SELECTOR}, "topologyKey": "kubernetes.io/hostname"}
     return {
         "serviceAccountName": NAME,
@@ -135,16 +136,16 @@ def _pod(options: OperatorOptions, version: str) -> Object:
                 "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": term}]
             }
         },
-        "containers": [_container(options, version)],
+        "containers": [_container(options)],
         "volumes": [{"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "64Mi"}}],  # keys are written there
     }
 
 
-def _container(options: OperatorOptions, version: str) -> Object:
+def _container(options: OperatorOptions) -> Object:
     probe = {"httpGet": {"path": "/healthz", "port": "http"}, "periodSeconds": 10, "timeoutSeconds": 5}
     return {
         "name": "operator",
-        "image": image_name(options.image, version),
+        "image": image_name(options.image),
         "imagePullPolicy": options.image.get("pullPolicy") or "IfNotPresent",
         "args": [
             f"--namespace={options.watch_namespace}",
@@ -171,9 +172,9 @@ def _from_field(name: str, path: str) -> Object:
     return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
 
 
-def image_name(image: t.Mapping[str, str], version: str) -> str:
+def image_name(image: t.Mapping[str, str]) -> str:
     """Return the image; a digest counts more than a tag."""
     repository = image.get("repository") or REPOSITORY
     if image.get("digest"):
         return f"{repository}@{image['digest']}"
-    return f"{repository}:{image.get('tag') or version}"
+    return f"{repository}:{image.get('tag') or VERSION}"

@@ -12,7 +12,7 @@ import typing as t
 
 from .._api.hypervisor_clusters import HypervisorCluster
 from .._api.names import API_VERSION, Object, labels
-from .._api.operator_status import RECONCILED, Outcome
+from .._api.operator_status import RECONCILED, TargetOutcome
 from .._api.spec import ClusterSpec, parse_spec
 from .._api.status import rolled_out
 from .._kubernetes.watcher import Watched, Watcher
@@ -136,13 +136,13 @@ class OperatedCluster(Target):
         spec = parse_spec(resource.get("spec") or {}, name=self._name, namespace=self._namespace)
         self._place_targets(resource, spec)
         if self._reconciled != self._generation:
-            self.record(Outcome(False, "RollingOut", f"Generation {self._generation} is rolled out."))
+            self.record(TargetOutcome(False, "RollingOut", f"Generation {self._generation} is rolled out."))
         domain = self.shared.options.cluster_domain
         result = roll_out(cluster, resource, cluster_domain=domain, warn=self.warn)
         self._reconciled = self._generation
         return result
 
-    def record(self, outcome: Outcome) -> None:
+    def record(self, outcome: TargetOutcome) -> None:
         self._status.record_control_plane(outcome, self._generation, list(self.places))
 
     def _place_targets(self, resource: Object, spec: ClusterSpec) -> None:

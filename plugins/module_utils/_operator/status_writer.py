@@ -14,7 +14,7 @@ import threading
 import typing as t
 
 from .._api.names import API_VERSION, Object
-from .._api.operator_status import HYPERVISOR_CLUSTERS, Outcome, operator_status
+from .._api.operator_status import HYPERVISOR_CLUSTERS, TargetOutcome, operator_status
 from .._errors import Conflict, OvnError
 from .._kubernetes.client import Cluster
 from .._kubernetes.timestamps import format_timestamp
@@ -35,21 +35,21 @@ class StatusWriter:
             metadata["uid"],
         )
         self._lock = threading.Lock()
-        self._control_plane: Outcome | None = None
+        self._control_plane: TargetOutcome | None = None
         self._generation = 0
         self._clusters = {
-            one["name"]: Outcome(one["ready"], one.get("reason") or "", one.get("message") or "")
+            one["name"]: TargetOutcome(one["ready"], one.get("reason") or "", one.get("message") or "")
             for one in (resource.get("status") or {}).get(HYPERVISOR_CLUSTERS) or ()
         }
 
-    def record_control_plane(self, outcome: Outcome, generation: int, places: t.Collection[str]) -> None:
+    def record_control_plane(self, outcome: TargetOutcome, generation: int, places: t.Collection[str]) -> None:
         """Write what became of the control plane. `places` are the names of all hypervisor clusters of that generation."""
         with self._lock:
             self._control_plane, self._generation = outcome, generation
             self._clusters = {name: one for name, one in self._clusters.items() if name in places}
             self._write()
 
-    def record_cluster(self, name: str, outcome: Outcome) -> None:
+    def record_cluster(self, name: str, outcome: TargetOutcome) -> None:
         """Write what became of a hypervisor cluster."""
         with self._lock:
             self._clusters[name] = outcome
@@ -65,7 +65,7 @@ class StatusWriter:
         except OvnError as e:
             _LOG.warning("The status of OVNCluster %s/%s was not written: %s", self._namespace, self._name, e)
 
-    def _write_once(self, control_plane: Outcome) -> bool:
+    def _write_once(self, control_plane: TargetOutcome) -> bool:
         """Return False if somebody else has written it meanwhile."""
         resource = self._cluster.get(API_VERSION, "OVNCluster", self._name, self._namespace)
         if resource is None or resource["metadata"]["uid"] != self._uid:

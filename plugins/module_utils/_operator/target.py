@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 import typing as t
 
-from .._api.operator_status import Outcome
+from .._api.operator_status import TargetOutcome
 from .._errors import OvnError
 from .._kubernetes.client import Cluster
 from .events import Events
@@ -50,7 +50,7 @@ class Target:
         """Bring the place to what is declared and return the result of the module; None if there was nothing to look after."""
         raise NotImplementedError
 
-    def record(self, outcome: Outcome) -> None:
+    def record(self, outcome: TargetOutcome) -> None:
         """Write the outcome to the status."""
         raise NotImplementedError
 
@@ -67,7 +67,7 @@ class Target:
         try:
             result = self.run()
         except Waiting as e:
-            self.record(Outcome(False, "Waiting", str(e)))
+            self.record(TargetOutcome(False, "Waiting", str(e)))
             self._count("waiting", begun, requests)
             return True
         except OvnError as e:
@@ -75,12 +75,12 @@ class Target:
             if any(one["action"] != "unchanged" for one in e.details.get("objects") or ()) or e.details.get("steps"):
                 self.events.changed(self.name, e.details)
             self.events.failed(self.name, reason, str(e))
-            self.record(Outcome(False, reason, str(e)))
+            self.record(TargetOutcome(False, reason, str(e)))
             self._count("failed", begun, requests)
             return False
         except Exception as e:
             self.record(
-                Outcome(
+                TargetOutcome(
                     False,
                     "Fault",
                     f"An error that nobody has expected: {type(e).__name__}: {e}. See the log of the operator.",
@@ -91,7 +91,7 @@ class Target:
         if result is not None:
             if result["changed"]:
                 self.events.changed(self.name, result)
-            self.record(Outcome(True, "AsDeclared", "As declared."))
+            self.record(TargetOutcome(True, "AsDeclared", "As declared."))
             self._count("changed" if result["changed"] else "unchanged", begun, requests)
         return True
 

@@ -8,6 +8,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.certificate_status import ObservedCertificates
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.operator_status import TargetOutcome, operator_status
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.status import (
     cluster_status,
     machines_status,
@@ -101,7 +102,19 @@ def test_what_the_schema_promises_is_written_and_no_more(say: Say) -> None:
     verdict = assess(say.healthy(), 3)
     found = status(verdict, verdict, chassis=ChassisCount(2, ()), certificates=ObservedCertificates({"ssl:a:1": 2e9}))
     assert status(verdict, verdict, previous=found)["certificateNotAfter"] == found["certificateNotAfter"]
-    assert set(written(found)) == set(promised(CLUSTER_STATUS))
+    outcome = TargetOutcome(True, "AsDeclared", "As declared.")
+    of_operator = operator_status(found, outcome, {"rack1": outcome}, generation=1, now=NOW)
+    assert set(written(of_operator)) == set(promised(CLUSTER_STATUS))
+
+
+def test_what_the_operator_wrote_stays(say: Say) -> None:
+    verdict = assess(say.healthy(), 3)
+    outcome = TargetOutcome(False, "Unreachable", "It is away.")
+    before = operator_status(status(verdict, verdict), outcome, {"rack1": outcome}, generation=1, now=NOW)
+    after = status(verdict, verdict, previous=before)
+    assert after["hypervisorClusters"] == before["hypervisorClusters"]
+    assert conditions(after)["Reconciled"] == ("False", "Unreachable")
+    assert operator_status(after, outcome, {"rack1": outcome}, generation=1, now="2027-01-01T00:00:00Z") == after
 
 
 def test_the_status_of_machines_has_no_generation_and_no_northd(say: Say) -> None:

@@ -55,6 +55,13 @@ BASE: dict[str, t.Any] = {
         f"tls.{field}.key": {"tls": {field: {"name": "ours"}}}
         for field in ("caConfigMapRef", "southboundClientCaConfigMapRef")
     },
+    "tls.certificates": {"tls": {"southboundClientCaKey": "client-ca.crt"}},
+    **{
+        f"hypervisorClusters[].{field}": {
+            "hypervisorClusters": [{"name": "rack1", "kubeconfigSecretRef": {"name": "rack1"}}]
+        }
+        for field in ("name", "namespace", "kubeconfigSecretRef.name", "kubeconfigSecretRef.key")
+    },
     **{f"bridgeMappings[].{field}": {"bridgeMappings": MAPPINGS} for field in ("physicalNetwork", "bridge", "ports")},
     **{
         f"{part}.tolerations[].{field}": {part: {"tolerations": TOLERATIONS}}
@@ -124,12 +131,17 @@ CHANGED: dict[str, t.Any] = {
     **below("encapsulation", {"type": "vxlan", "interface": "eth2", "cidr": "192.0.2.0/24"}),
     **below("bridgeMappings[]", {"physicalNetwork": "physnet2", "bridge": "br-vlan", "ports": ["eth2"]}),
     "gateway.nodeSelector": LABEL,
+    **below(
+        "hypervisorClusters[]",
+        {"name": "rack2", "namespace": "ovn", **below("kubeconfigSecretRef", {"name": "theirs", "key": "value"})},
+    ),
     **below("neutronIntegration.nbConnection.service", {"name": "nb", "port": 16641}),
     **below("neutronIntegration.sbConnection.service", {"name": "sb", "port": 16642}),
     "neutronIntegration.sbConnection.allowedCidrs": ["192.0.2.0/24"],
     "neutronIntegration.sbConnection.allowedNamespaces": ["openstack"],
     "neutronIntegration.sbConnection.nodePorts": [31001, 31002, 31003],
     "tls.enabled": False,
+    "tls.certificates": "operator",
     "tls.ciphers": "ECDHE+AESGCM",
     "tls.certSecretRef.name": "certificates",
     "tls.southboundClientCaKey": "client-ca.crt",
@@ -201,7 +213,9 @@ def effects(raw: dict[str, t.Any]) -> str:
     wanted = t.cast("t.Any", types.SimpleNamespace(spec=spec))
     databases = [repr(desired_settings(wanted, database)) for database in DATABASES]
     outside = outside_endpoints(spec, [one for one in central if one["kind"] == "Service"], [])
-    return json.dumps([central, hypervisors, databases, outside])
+    # What the operator is told: which clusters there are, and whether it issues certificates.
+    operator = repr((spec.hypervisor_clusters, spec.tls.certificates))
+    return json.dumps([central, hypervisors, databases, outside, operator])
 
 
 ALL = sorted(fields(CLUSTER_SPEC))

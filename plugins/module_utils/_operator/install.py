@@ -1,0 +1,134 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Brings the operator into a cluster, and takes it out again.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._api.crds import check_revision
+from .._api.names import API_VERSION, Object
+from .._deadline import Deadline
+from .._errors import Refused, TimedOut
+from .._kubernetes.apply import ObjectChange, converge, delete, key_of, list_objects, prune
+from .._kubernetes.client import Cluster
+from .._kubernetes.progress import Progress
+from .._kubernetes.rollout_progress import is_available
+from .._kubernetes.workload_watch import watch_until
+from .._raft_pods.diagnosis import describe
+from .control_plane import FINALIZER, MANAGER
+from .manifests import NAME, OperatorOptions, operator_manifests
+
+_KINDS = (
+    ("apps/v1", "Deployment"),
+    ("policy/v1", "PodDisruptionBudget"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole"),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+    ("rbac.authorization.k8s.io/v1", "Role"),
+    ("v1", "ServiceAccount"),
+)
+_SELECTOR = f"app.kubernetes.io/name={NAME}"
+
+
+def install(
+    cluster: Cluster,
+    options: OperatorOptions,
+    *,
+    check_mode: bool,
+    force: bool,
+    wait: bool,
+    deadline: Deadline,
+) -> Progress:
+    """Apply the manifests, one request for each object that differs, delete those of a former namespace, and wait until the operator runs."""
+    progress = Progress()
+    observed = list_objects(cluster, _KINDS, None, _SELECTOR)
+    manifests = operator_manifests(options)
+    for manifest in manifests:
+        if manifest["kind"] in ("Namespace", "CustomResourceDefinition"):
+            there = cluster.get(manifest["apiVersion"], manifest["kind"], manifest["metadata"]["name"])
+            if there is not None:
+                observed[key_of(manifest)] = there
+            if manifest["kind"] == "CustomResourceDefinition":
+                check_revision(there)
+    # A namespace that exists stays as it is.
+    wanted = [one for one in manifests if one["kind"] != "Namespace" or key_of(one) not in observed]
+    converge(cluster, wanted, observed, check_mode=check_mode, force=force, on_change=progress.done.append)
+    prune(cluster, wanted, observed, check_mode=check_mode, on_change=progress.done.append)
+    if wait and not check_mode:
+        _await(cluster, options.namespace, deadline)
+    return progress
+
+
+def uninstall(cluster: Cluster, namespace: str, *, check_mode: bool) -> Progress:
+    """Delete the operator and its rights. OVNClusters, their definitions and all that runs stay; without their finalizer they can be deleted later."""
+    progress = Progress()
+    kept = [
+        one for one in cluster.list(API_VERSION, "OVNCluster") if FINALIZER in (one["metadata"].get("finalizers") or ())
+    ]
+    ending = [
+        f"{one['metadata']['namespace']}/{one['metadata']['name']}"
+        for one in kept
+        if one["metadata"].get("deletionTimestamp")
+    ]
+    if ending:
+        raise Refused(
+            f"OVNCluster {', '.join(ending)} is being deleted, which the operator has to complete. Wait for its end (kubectl get ovncluster -A), then "
+            "run again. Nothing was changed."
+        )
+    observed = list_objects(cluster, _KINDS, None, _SELECTOR)
+    ours = [
+        observed[key]
+        for kind in _KINDS
+        for key in sorted(observed)
+        if key[:2] == kind and _is_of(observed[key], namespace)
+    ]
+    for one in ours:
+        change = delete(cluster, one, check_mode=check_mode)
+        if change is not None:
+            progress.done.append(change)
+    for one in kept:  # after the operator, which would write it again
+        progress.done.append(_let_go(cluster, one, check_mode=check_mode))
+    return progress
+
+
+def _is_of(one: Object, namespace: str) -> bool:
+    """Return whether it belongs to the operator in this namespace: rights elsewhere name its account."""
+    if one["kind"] in ("RoleBinding", "ClusterRoleBinding"):
+        return any(subject.get("namespace") == namespace for subject in one.get("subjects") or ())
+    return one["kind"] in ("Role", "ClusterRole") or one["metadata"].get("namespace") == namespace
+
+
+def _let_go(cluster: Cluster, resource: Object, *, check_mode: bool) -> ObjectChange:
+    metadata = resource["metadata"]
+    finalizers = [one for one in metadata["finalizers"] if one != FINALIZER]
+    change = {"finalizers": finalizers, "resourceVersion": metadata["resourceVersion"]}
+    if not check_mode:
+        cluster.patch(
+            *(API_VERSION, "OVNCluster", metadata["name"], metadata["namespace"]),
+            {"metadata": change},
+            field_manager=MANAGER,
+        )
+    after = {**resource, "metadata": {**metadata, "finalizers": finalizers}}
+    return ObjectChange("OVNCluster", metadata["name"], metadata["namespace"], "changed", resource, after)
+
+
+def _await(cluster: Cluster, namespace: str, deadline: Deadline) -> None:
+    def reached(workloads: t.Mapping[str, Object]) -> bool:
+        return NAME in workloads and is_available(workloads[NAME])
+
+    known = {NAME: found} if (found := cluster.get("apps/v1", "Deployment", NAME, namespace)) else {}
+    fields = f"metadata.name={NAME}"
+    state = watch_until(cluster, "Deployment", namespace, reached, known=known, fields=fields, timeout=deadline.left())
+    if reached(state):
+        return
+    pods = {one["metadata"]["name"] for one in cluster.list("v1", "Pod", namespace, labels=_SELECTOR)}
+    cause = describe(cluster, namespace, NAME, pods)
+    raise TimedOut(
+        f"The pods of Deployment {namespace}/{NAME} were not available when the time was up. {cause} See kubectl -n {namespace} logs deployment/{NAME}, "
+        "then run again."
+    )
