@@ -13,7 +13,7 @@ import typing as t
 from .._api.crds import check_revision
 from .._api.names import API_VERSION, Object
 from .._deadline import Deadline
-from .._errors import Refused, TimedOut
+from .._errors import OvnError, Refused, TimedOut
 from .._kubernetes.apply import ObjectChange, converge, delete, key_of, list_objects, prune
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
@@ -57,10 +57,14 @@ def install(
                 check_revision(there)
     # A namespace that exists stays as it is.
     wanted = [one for one in manifests if one["kind"] != "Namespace" or key_of(one) not in observed]
-    converge(cluster, wanted, observed, check_mode=check_mode, force=force, on_change=progress.done.append)
-    prune(cluster, wanted, observed, check_mode=check_mode, on_change=progress.done.append)
-    if wait and not check_mode:
-        _await(cluster, options.namespace, deadline)
+    try:
+        converge(cluster, wanted, observed, check_mode=check_mode, force=force, on_change=progress.done.append)
+        prune(cluster, wanted, observed, check_mode=check_mode, on_change=progress.done.append)
+        if wait and not check_mode:
+            _await(cluster, options.namespace, deadline)
+    except OvnError as e:
+        e.details.update(objects=progress.as_results(), changed=progress.changed)
+        raise
     return progress
 
 

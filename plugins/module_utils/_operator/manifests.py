@@ -169,7 +169,7 @@ def _container(options: OperatorOptions) -> Object:
 
 
 def _from_field(name: str, path: str) -> Object:
-    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+    return {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
 
 
 def image_name(image: t.Mapping[str, str]) -> str:
