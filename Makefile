@@ -18,6 +18,9 @@ sandbox-down:  ## Remove every trace of the sandbox
 kind: $(STAMP)  ## The same on Kubernetes: two kind clusters, a ping between nodes of one, the databases in the other
 	@tests/testbed/kind up
 
+operator: $(STAMP)  ## OVN on two empty kind clusters by kubectl apply alone: the operator, one OVNCluster, one Secret; then a ping
+	@tests/testbed/kind operator
+
 kind-down:  ## Remove every trace of the clusters
 	@tests/testbed/kind down
 
@@ -43,4 +46,4 @@ BUDGET ?= 120
 simulate: $(STAMP)  ## Explore sequences of faults and runs in a model: SEED, DEPTH (events), BUDGET (seconds)
 	@PYTHONPATH=tests .venv/bin/python -m simulation --seed $(SEED) --depth $(DEPTH) --budget $(BUDGET)
 
-.PHONY: help sandbox sandbox-down kind kind-down test test-kind docs chaos bench simulate
+.PHONY: help sandbox sandbox-down kind operator kind-down test test-kind docs chaos bench simulate
