@@ -84,6 +84,7 @@ OFFERED = {
         check=True,
         approval="All certificates are replaced, and the CAs unless only a renewal is asked for. Clients of a former CA lose their access in the last phase.",
     ),
+    "operator": Offer("operator", limit=False, asks=("ovn_operator_state", "ovn_operator_all_namespaces"), check=True),
     "show": Offer("show", limit=False, simultaneous=True),
     "ping": Offer(
         "ping",

@@ -16,7 +16,7 @@ description:
   - One server-side apply for each object that differs. A namespace that exists stays as it is.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
-  - c5c3.ovn._attributes.action_groups
+  - c5c3.ovn._attributes.action_group_kubernetes
   - c5c3.ovn._kubernetes_auth
 attributes:
   check_mode:

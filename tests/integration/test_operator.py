@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import typing as t
 
 import _control_plane
@@ -122,3 +123,50 @@ def test_nodes_of_a_hypervisor_cluster_become_chassis(operated: Operated, nodes:
     until(lambda: not operated.entry("rack1"), "its entry to go")
     assert nodes.generations() == generations
     assert any("not in hypervisorClusters any more" in message for _reason, message in operated.events())
+
+
+def test_what_cannot_work_is_told_and_the_others_go_on(
+    operated: Operated, nodes: Hypervisors, plane: ControlPlane
+) -> None:
+    nodes.node("node1", "127.0.0.1")
+    places = [
+        {"name": name, "namespace": nodes.namespace, "kubeconfigSecretRef": {"name": f"{name}-kubeconfig"}}
+        for name in ("rack1", "away", "expired", "program")
+    ]
+    flat = operated.flat_kubeconfig()
+    operated.kubeconfig_secret("rack1-kubeconfig")
+    away = copy.deepcopy(flat)
+    away["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
+    operated.kubeconfig_secret("away-kubeconfig", away)
+    expired = copy.deepcopy(flat)
+    expired["users"][0]["user"] = {"token": "former"}
+    operated.kubeconfig_secret("expired-kubeconfig", expired)
+    program = copy.deepcopy(flat)
+    program["users"][0]["user"] = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "touch"}}
+    operated.kubeconfig_secret("program-kubeconfig", program)
+    specification = {**exposed(nodes), "hypervisorClusters": places}
+    operated.apply(specification)
+    operated.deployments_available()
+    until(lambda: set(nodes.generations()) == {"ovs", "ovn-controller"}, "the DaemonSets", 120)
+    nodes.pods_are_ready(1)
+    operated.await_entry("rack1", True, "AsDeclared")
+    unreachable = operated.await_entry("away", False, "Unreachable")["message"]
+    assert "/away-kubeconfig, key kubeconfig: nothing listens there" in unreachable
+    assert "401" in operated.await_entry("expired", False, "Refused")["message"]
+    refused = operated.await_entry("program", False, "InvalidInput")["message"]
+    assert "names exec: the operator runs no programs" in refused
+    # The first of them is in the condition, with the names of the others.
+    assert operated.condition()["message"].startswith("Hypervisor cluster away: ")
+    assert operated.condition()["message"].endswith("Not ready, too: expired, program.")
+
+    # Rules that no schema has: nothing is half-done.
+    before = plane.get("StatefulSet", "ovn-northbound")["spec"]
+    operated.apply({**specification, "northbound": {**specification["northbound"], "storage": {"size": "20Gi"}}})
+    wrong = operated.await_condition("False", "Refused")["message"]
+    assert "StorageClass" in wrong or "grow" in wrong, wrong
+    assert plane.get("StatefulSet", "ovn-northbound")["spec"] == before
+    told = [message for reason, message in operated.events() if reason == "Refused"]
+    assert told[-1] == f"control-plane: {wrong}"[: len(told[-1])]
+    # The chassis still come from the last generation that was rolled out; what is declared next counts again.
+    operated.apply({**specification, "hypervisorClusters": places[:1]})
+    assert operated.await_condition("True", "AsDeclared")["message"].endswith("the hypervisors of 1 of 1 clusters.")

@@ -31,8 +31,9 @@ Texts = list[str]
 class Cluster:
     """What one task asks and writes; `connection` sends it. All methods can be called from several threads."""
 
-    def __init__(self, params: t.Mapping[str, t.Any], *, timeout: float = 15.0) -> None:
-        self.connection = ApiConnection(params, timeout)
+    def __init__(self, params: t.Mapping[str, t.Any], *, timeout: float = 15.0, credentials: str = "") -> None:
+        """`credentials` is where they come from, for messages; without it the options say it."""
+        self.connection = ApiConnection(params, timeout, credentials)
         self._kinds: dict[tuple[str, str], Kind] = dict(KNOWN_KINDS)
 
     @property

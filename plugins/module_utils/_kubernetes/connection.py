@@ -83,14 +83,14 @@ def require_libraries() -> None:
 class ApiConnection:
     """One connection for one task; several threads may use it. `requests` counts the requests, `warnings` collects those of the server."""
 
-    def __init__(self, params: t.Mapping[str, t.Any], timeout: float) -> None:
+    def __init__(self, params: t.Mapping[str, t.Any], timeout: float, credentials: str = "") -> None:
         require_libraries()
         check_options(params)
         self.timeout = timeout
         self.patience = PATIENCE
         self.requests = 0
         self.warnings: list[str] = []
-        self.credentials = credentials_of(params)
+        self.credentials = credentials or credentials_of(params)
         # Until a kubeconfig is read, its address is not known.
         self.server = params.get("host") or os.environ.get("K8S_AUTH_HOST") or f"of {self.credentials}"
         self._lock = threading.Lock()

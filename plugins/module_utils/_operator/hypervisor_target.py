@@ -20,7 +20,7 @@ from .._kubernetes.client import Cluster
 from .._kubernetes.watcher import Watched, Watcher
 from .events import Events
 from .hypervisors import refuse_same_place, roll_out
-from .kubeconfig import read_kubeconfig
+from .kubeconfig import place_of, read_kubeconfig
 from .status_writer import StatusWriter
 from .target import Shared, Target
 
@@ -79,7 +79,9 @@ class HypervisorTarget(Target):
             return self._remote
         self._close()
         with _OPENING:
-            remote = Cluster({"kubeconfig": content})
+            remote = Cluster(
+                {"kubeconfig": content}, credentials=place_of(place.kubeconfig_secret_ref, self._namespace)
+            )
         refuse_same_place(remote, resource, place)
         self._remote, self._opened_with = remote, version
         self._watch(remote, spec, place.namespace or self._namespace)

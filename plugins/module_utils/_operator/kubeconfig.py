@@ -22,6 +22,11 @@ _PROGRAMS = ("exec", "auth-provider")
 _FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 
 
+def place_of(reference: KubeconfigSecret, namespace: str) -> str:
+    """Return where the kubeconfig is, for messages."""
+    return f"Secret {namespace}/{reference.name}, key {reference.key}"
+
+
 def read_kubeconfig(
     secret: t.Mapping[str, t.Any] | None, reference: KubeconfigSecret, namespace: str
 ) -> dict[str, t.Any]:
@@ -41,14 +46,14 @@ def read_kubeconfig(
         content = yaml.safe_load(base64.b64decode(text).decode())
     except (ValueError, yaml.YAMLError) as e:
         raise InvalidInput(
-            f"{place}, key {reference.key}, is no kubeconfig: it cannot be read as YAML ({type(e).__name__}). Replace it."
+            f"{place_of(reference, namespace)}, is no kubeconfig: it cannot be read as YAML ({type(e).__name__}). Replace it."
         ) from e
     if not isinstance(content, dict) or not content.get("clusters"):
-        raise InvalidInput(f"{place}, key {reference.key}, is no kubeconfig: it names no clusters. Replace it.")
+        raise InvalidInput(f"{place_of(reference, namespace)}, is no kubeconfig: it names no clusters. Replace it.")
     named = sorted(_forbidden(content))
     if named:
         raise InvalidInput(
-            f"{place}, key {reference.key}, names {', '.join(named)}: the operator runs no programs and reads no files that a kubeconfig names. Put "
+            f"{place_of(reference, namespace)}, names {', '.join(named)}: the operator runs no programs and reads no files that a kubeconfig names. Put "
             "certificates and tokens into it (kubectl config view --flatten --minify)."
         )
     return content
