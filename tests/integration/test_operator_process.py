@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -108,11 +109,6 @@ def test_one_process_leads_and_another_one_goes_on(plane: ControlPlane, start: t
     first.end(signal.SIGKILL)
     until(second.leads, f"the second process to lead: {second.log.read_text()}", 40)
     # The run that was killed is known to have ended, since it was on this host: its Lease is taken over.
-    lease = f"{PLACES['Lease'].format(plane.namespace)}/{lease_name('ovn')}"
-
-    def holder() -> str:
-        return str(json.loads(plane.server.request("GET", lease))["spec"]["holderIdentity"])
-
     until(
         lambda: f"process {second.process.pid} " in holder(), f"the run to go on; its Lease is held by {holder()}", 40
     )
