@@ -59,3 +59,13 @@ def test_install_again_and_remove(cluster: Cluster, namespace: str) -> None:
 def test_without_rights_it_is_refused_by_name(operator: Operator, namespace: str) -> None:
     with pytest.raises(Refused, match="cannot list resource"):
         put(operator.connect(), namespace)
+
+
+def test_removal_leaves_the_rights_of_an_operator_elsewhere(
+    cluster: Cluster, namespace: str, api_server: ApiServer
+) -> None:
+    other = api_server.new_namespace(f"{namespace}-other")
+    put(cluster, other)
+    assert not uninstall(cluster, namespace, check_mode=False).changed
+    assert not put(cluster, other).changed
+    uninstall(cluster, other, check_mode=False)

@@ -89,7 +89,7 @@ def uninstall(cluster: Cluster, namespace: str, *, check_mode: bool) -> Progress
         observed[key]
         for kind in _KINDS
         for key in sorted(observed)
-        if key[:2] == kind and _is_of(observed[key], namespace)
+        if key[:2] == kind and _is_of(observed[key], namespace, observed.values())
     ]
     for one in ours:
         change = delete(cluster, one, check_mode=check_mode)
@@ -100,11 +100,23 @@ def uninstall(cluster: Cluster, namespace: str, *, check_mode: bool) -> Progress
     return progress
 
 
-def _is_of(one: Object, namespace: str) -> bool:
-    """Return whether it belongs to the operator in this namespace: rights elsewhere name its account."""
+def _is_of(one: Object, namespace: str, observed: t.Iterable[Object]) -> bool:
+    """Return whether it belongs to the operator in this namespace: rights elsewhere are bound to its account, or to none that an operator has."""
     if one["kind"] in ("RoleBinding", "ClusterRoleBinding"):
-        return any(subject.get("namespace") == namespace for subject in one.get("subjects") or ())
-    return one["kind"] in ("Role", "ClusterRole") or one["metadata"].get("namespace") == namespace
+        return _names_account(one, namespace)
+    if one["kind"] in ("Role", "ClusterRole"):
+        bindings = [other for other in observed if other["kind"] == f"{one['kind']}Binding" and _binds(other, one)]
+        return not bindings or any(_names_account(other, namespace) for other in bindings)
+    return one["metadata"].get("namespace") == namespace
+
+
+def _names_account(binding: Object, namespace: str) -> bool:
+    return any(subject.get("namespace") == namespace for subject in binding.get("subjects") or ())
+
+
+def _binds(binding: Object, role: Object) -> bool:
+    same_place = binding["metadata"].get("namespace") == role["metadata"].get("namespace")
+    return same_place and binding["roleRef"]["name"] == role["metadata"]["name"]
 
 
 def _let_go(cluster: Cluster, resource: Object, *, check_mode: bool) -> ObjectChange:
