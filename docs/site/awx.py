@@ -12,7 +12,7 @@ from typing import Any
 
 import awx_sites
 import yaml
-from awx_offers import NOT_OFFERED, OFFERED, REMOVING, Offer
+from awx_offers import NOT_OFFERED, OFFERED, REMOVING, TEN_MINUTES, Offer
 from variables import first_sentence
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -157,17 +157,18 @@ def workflows() -> list[dict[str, Any]]:
 
 
 def schedules() -> list[dict[str, Any]]:
-    """Each schedule calls one template that changes nothing."""
+    """Each schedule calls one template that changes nothing, or is off unless somebody asks for it."""
     return [
         {
-            "name": title(offer, f" {frequency.lower()}"),
+            "name": title(offer, " " + frequency.lower().replace("_", " ")),
             "description": f"{says} {MARK}",
             "unified_job_template": title(offer, " (check)" if check else ""),
-            "rrule": f"DTSTART:20260101T000700Z RRULE:FREQ={frequency};INTERVAL=1",
-            "enabled": True,
+            "rrule": f"DTSTART:20260101T000700Z RRULE:FREQ={rule}",
+            "enabled": "{{ ovn_awx_reconcile }}" if frequency == TEN_MINUTES else True,
         }
         for offer in OFFERED.values()
         for frequency, check, says in offer.schedules
+        for rule in ("MINUTELY;INTERVAL=10" if frequency == TEN_MINUTES else f"{frequency};INTERVAL=1",)
     ]
 
 

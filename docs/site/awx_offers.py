@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-HOURLY, DAILY = "HOURLY", "DAILY"
+HOURLY, DAILY, TEN_MINUTES = "HOURLY", "DAILY", "TEN_MINUTES"
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,8 @@ class Offer:
     `asks`: options of roles that people set for one run, never what belongs into an inventory. `check`: whether check mode tells something; then there is a
     template for it. `limit`: whether a part of the inventory makes sense; a report needs all of it. `tags`: whether the playbook has parts.
     `approval`: what somebody has to know who approves the run; empty if it neither restarts nor removes anything. `verifies`: whether it ends with a proof.
-    `simultaneous`: whether two may run at once. `schedules`: how often, whether in check mode, and what for; only runs that change nothing.
+    `simultaneous`: whether two may run at once. `schedules`: how often, whether in check mode, and what for; only runs that change nothing,
+    and the pass that is made to run unattended, which is off by default.
     """
 
     title: str
@@ -77,6 +78,12 @@ OFFERED = {
         asks=("ovn_central_accept_lost_disk", "ovn_central_break_lock"),
         check=True,
         approval="Each member that something else runs is stopped and taken over, one at a time. The check before prints the order.",
+    ),
+    "reconcile": Offer(
+        "reconcile",
+        check=True,
+        tags=True,
+        schedules=((TEN_MINUTES, False, "Brings all hosts to their state; off unless ovn_awx_reconcile is true"),),
     ),
     "rotate": Offer(
         "rotate certificates",

@@ -165,6 +165,12 @@ options:
       - Another run is waited for, too, until its Lease has expired. One that was killed on the same control node is not waited for.
     type: bool
     default: true
+  lock_wait_timeout:
+    description:
+      - How long another run is waited for that holds the Lease C(NAME-run), in seconds. V(0) does not wait. O(wait_timeout) is the limit of everything
+        together, and the default.
+    type: float
+    version_added: "0.1.0"
   wait_timeout:
     description: Time for everything together, in seconds.
     type: float

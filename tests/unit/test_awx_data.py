@@ -91,6 +91,7 @@ def test_schedules_change_nothing(awx: ModuleType, resources: dict[str, list[dic
         template = templates[schedule["unified_job_template"]]
         playbook = Path(template["playbook"]).stem
         assert template["job_type"] == "check" or not awx.OFFERED[playbook].approval
+        assert schedule["enabled"] == ("{{ ovn_awx_reconcile }}" if playbook == "reconcile" else True)
         assert template["notifications"] == {"error": [awx.NAME]}
 
 

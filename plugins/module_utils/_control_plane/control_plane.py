@@ -67,7 +67,9 @@ class ControlPlane:
             labels(name),
             self.identity,
             break_lock=desired.break_lock,
-            patience=self.deadline,
+            patience=self.deadline
+            if desired.lock_patience is None
+            else Deadline(min(desired.lock_patience, desired.wait_timeout)),
         )
         self.context = RunContext(cluster, namespace, name, self.lease, check_mode, desired.wait)
         self._observed, self._manifests = observed, ClusterManifests(desired)

@@ -55,6 +55,9 @@ class DesiredCluster:
     break_lock: bool = False
     force_conflicts: bool = False
     wait: bool = True
+    lock_patience: float | None = (
+        None  # seconds for another run to end, at most wait_timeout, which is also the default
+    )
     wait_timeout: float = 300
 
     def foundations(self, observed: ObservedCluster) -> list[Object]:
@@ -137,6 +140,7 @@ def desired_from_params(params: t.Mapping[str, t.Any], existing: Object | None) 
         break_lock=params["break_lock"],
         force_conflicts=params["force_conflicts"],
         wait=params["wait"],
+        lock_patience=params["lock_wait_timeout"],
         wait_timeout=params["wait_timeout"],
     )
 

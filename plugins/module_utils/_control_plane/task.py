@@ -48,6 +48,7 @@ OPTIONS: dict[str, dict[str, t.Any]] = {
     "accept_lost_disk": {"type": "bool", "default": False},
     "delete_data": {"type": "bool", "default": False},
     "break_lock": {"type": "bool", "default": False},
+    "lock_wait_timeout": {"type": "float"},
     "force_conflicts": {"type": "bool", "default": False},
     "wait": {"type": "bool", "default": True},
     "wait_timeout": {"type": "float", "default": 300},

@@ -44,6 +44,7 @@ def desired(existing: dict[str, t.Any] | None = None, **options: t.Any) -> Desir
         "break_lock": False,
         "force_conflicts": False,
         "wait": True,
+        "lock_wait_timeout": None,
         "wait_timeout": 300.0,
         **options,
     }
