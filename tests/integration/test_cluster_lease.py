@@ -70,6 +70,14 @@ def test_a_run_elsewhere_is_waited_for_until_its_lease_expires(plane: ControlPla
     assert plane.get("StatefulSet", "ovn-northbound")
 
 
+def test_an_unattended_run_does_not_wait_for_another_and_names_it(plane: ControlPlane) -> None:
+    hold(plane, ELSEWHERE, 600)
+    refused = plane(may_fail=True, wait_timeout=30, lock_wait_timeout=0)
+    assert refused.seconds < 15
+    assert refused["holder"] == ELSEWHERE
+    assert not [name for name in plane.ours() if name.startswith("StatefulSet")]
+
+
 def test_what_a_run_waits_for_is_printed_while_it_waits(plane: ControlPlane, run_playbook: RunPlaybook) -> None:
     hold(plane, ELSEWHERE, 600)
     place = {"kubeconfig": plane.server.kubeconfig, "namespace": plane.namespace, "spec": SPEC, "wait_timeout": 14}
