@@ -388,7 +388,11 @@ class TestOthers:
         message = str(apply(may_fail=True).result["msg"])
         assert 'did not create schedule "OVN site daily": error 502' in message
         awx.broken.clear()
-        assert objects(apply()) == ['created schedule "OVN site daily"', 'created schedule "OVN verify hourly"']
+        assert objects(apply()) == [
+            'created schedule "OVN site daily"',
+            'created schedule "OVN verify hourly"',
+            'created schedule "OVN reconcile ten minutes"',
+        ]
 
     def test_no_node_ever_starts_without_its_approval(self, awx: Awx, apply: Apply) -> None:
         """AWX starts each node that nothing leads to, so one run after another is cut off after each request for nodes."""
