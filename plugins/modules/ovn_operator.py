@@ -155,7 +155,8 @@ from ..module_utils._operator.manifests import REPOSITORY, OperatorOptions
 def execute(module: AnsibleModule, cluster: Cluster) -> dict[str, t.Any]:
     params = module.params
     if params["state"] == "absent":
-        progress = uninstall(cluster, params["namespace"], check_mode=module.check_mode)
+        deadline = Deadline(params["wait_timeout"])
+        progress = uninstall(cluster, params["namespace"], check_mode=module.check_mode, deadline=deadline)
     else:
         if params["replicas"] < 0 or params["resync"] < 10:
             raise InvalidInput("replicas is at least 0, and resync at least 10 seconds.")

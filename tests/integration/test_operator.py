@@ -2,24 +2,50 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import typing as t
 
 import _control_plane
+import _rights
 import pytest
 from _control_plane import WHOLE, ControlPlane, available
 from _hypervisors import Hypervisors, hypervisor_cluster
 from _operated import Operated, define
 from _pods_on_api import Kubelet
+from _rights import Operator
 from conftest import until
 
-plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._operator.manifests import OperatorOptions, operator_manifests
+
+plane, kubelet, operator = _control_plane.plane, _control_plane.kubelet, _rights.operator  # fixtures
 
 
 @pytest.fixture
-def operated(plane: ControlPlane, kubelet: Kubelet) -> t.Iterator[Operated]:
+def operated(plane: ControlPlane, kubelet: Kubelet, operator: Operator) -> t.Iterator[Operated]:
+    """With exactly the rights of deploy/, for the namespace of the test."""
     define(plane)
-    one = Operated(plane, kubelet.cluster({"kubeconfig": plane.server.kubeconfig}))
+    roles = [
+        one
+        for one in operator_manifests(OperatorOptions("default", plane.namespace, {}))
+        if one["kind"] in ("ClusterRole", "Role")
+    ]
+    for role in roles:
+        role["metadata"]["name"] = operator.name
+    operator.grant(*(one for one in roles if one["metadata"].get("namespace") != "default"))
+    one = Operated(plane, kubelet.cluster({"kubeconfig": operator.kubeconfig}))
+
+    def may() -> bool:  # the API server notices new Roles a moment later
+        with contextlib.suppress(Refused):
+            return [
+                one.cluster.list(api, kind, plane.namespace)
+                for api, kind in ((API_VERSION, "OVNCluster"), ("v1", "Secret"))
+            ] == [[], []]
+        return False
+
+    until(may, "its rights to count")
     one.operator.start()
     yield one
     one.operator.stop(30)

@@ -16,6 +16,7 @@ from .._deadline import Deadline
 from .._errors import OvnError, Refused, TimedOut
 from .._kubernetes.apply import ObjectChange, converge, delete, key_of, list_objects, prune
 from .._kubernetes.client import Cluster
+from .._kubernetes.pod_watch import watch_pods
 from .._kubernetes.progress import Progress
 from .._kubernetes.rollout_progress import is_available
 from .._kubernetes.workload_watch import watch_until
@@ -44,9 +45,15 @@ def install(
     wait: bool,
     deadline: Deadline,
 ) -> Progress:
-    """Apply the manifests, one request for each object that differs, delete those of a former namespace, and wait until the operator runs."""
+    """Apply the manifests, one request for each object that differs, delete what is not desired any more, and wait until the operator runs."""
     progress = Progress()
     observed = list_objects(cluster, _KINDS, None, _SELECTOR)
+    elsewhere = [key[2] for key in observed if key[1] == "Deployment" and key[2] != options.namespace]
+    if elsewhere:
+        raise Refused(
+            f"An operator runs in namespace {elsewhere[0]} already, and two would share their cluster-wide rights. Remove that one first (namespace: "
+            f"{elsewhere[0]}, state: absent; what it has rolled out runs on), or install it there. Nothing was changed."
+        )
     manifests = operator_manifests(options)
     for manifest in manifests:
         if manifest["kind"] in ("Namespace", "CustomResourceDefinition"):
@@ -68,23 +75,17 @@ def install(
     return progress
 
 
-def uninstall(cluster: Cluster, namespace: str, *, check_mode: bool) -> Progress:
+def uninstall(cluster: Cluster, namespace: str, *, check_mode: bool, deadline: Deadline) -> Progress:
     """Delete the operator and its rights. OVNClusters, their definitions and all that runs stay; without their finalizer they can be deleted later."""
     progress = Progress()
-    kept = [
-        one for one in cluster.list(API_VERSION, "OVNCluster") if FINALIZER in (one["metadata"].get("finalizers") or ())
-    ]
-    ending = [
-        f"{one['metadata']['namespace']}/{one['metadata']['name']}"
-        for one in kept
-        if one["metadata"].get("deletionTimestamp")
-    ]
-    if ending:
-        raise Refused(
-            f"OVNCluster {', '.join(ending)} is being deleted, which the operator has to complete. Wait for its end (kubectl get ovncluster -A), then "
-            "run again. Nothing was changed."
-        )
     observed = list_objects(cluster, _KINDS, None, _SELECTOR)
+    deployment = next((one for key, one in observed.items() if key[1:3] == ("Deployment", namespace)), None)
+    kept = [
+        one
+        for one in cluster.list(API_VERSION, "OVNCluster", watched_namespace(deployment, namespace) or None)
+        if FINALIZER in (one["metadata"].get("finalizers") or ())
+    ]
+    _refuse_ending(kept)
     ours = [
         observed[key]
         for kind in _KINDS
@@ -95,9 +96,35 @@ def uninstall(cluster: Cluster, namespace: str, *, check_mode: bool) -> Progress
         change = delete(cluster, one, check_mode=check_mode)
         if change is not None:
             progress.done.append(change)
-    for one in kept:  # after the operator, which would write it again
+    if deployment is not None and not check_mode:
+        # Its pods would write the finalizer again.
+        watch_pods(cluster, namespace, lambda pods: not pods, labels=_SELECTOR, timeout=deadline.left())
+    for one in kept:
         progress.done.append(_let_go(cluster, one, check_mode=check_mode))
     return progress
+
+
+def watched_namespace(deployment: Object | None, namespace: str) -> str:
+    """Return the namespace whose OVNClusters the operator looks after, empty for all: by its options, else its own. Pure."""
+    containers = (deployment or {}).get("spec", {}).get("template", {}).get("spec", {}).get("containers") or ()
+    for argument in (text for one in containers for text in one.get("args") or ()):
+        option, _equals, value = argument.partition("=")
+        if option == "--namespace":
+            return str(value)
+    return namespace
+
+
+def _refuse_ending(kept: t.Iterable[Object]) -> None:
+    ending = [
+        f"{one['metadata']['namespace']}/{one['metadata']['name']}"
+        for one in kept
+        if one["metadata"].get("deletionTimestamp")
+    ]
+    if ending:
+        raise Refused(
+            f"OVNCluster {', '.join(ending)} is being deleted, which the operator has to complete. Wait for its end (kubectl get ovncluster -A), then "
+            "run again. Nothing was changed."
+        )
 
 
 def _is_of(one: Object, namespace: str, observed: t.Iterable[Object]) -> bool:

@@ -12,7 +12,7 @@ import typing as t
 
 from .._api.crds import custom_resource_definitions
 from .._api.names import MANAGER, POD_SECURITY, Object
-from .._precheck_kubernetes.rights import roles
+from .._precheck_kubernetes.rights import PREPARATION, RIGHTS, Right, roles_of
 
 NAME = "ovn-operator"
 REPOSITORY = "ghcr.io/c5c3/ovn-operator"
@@ -23,17 +23,16 @@ _RBAC = "rbac.authorization.k8s.io"
 _SELECTOR = {"app.kubernetes.io/name": NAME}
 LABELS = {**_SELECTOR, "app.kubernetes.io/managed-by": MANAGER, "app.kubernetes.io/part-of": "ovn"}
 
-# Beside those of a run over a control plane that another client keeps: it follows what wakes it, tells what it did, and elects a leader.
-_WITHIN: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("ovn.c5c3.io", "ovnclusters", ("get", "list", "watch", "patch")),
-    ("", "secrets", ("get", "list", "watch", "create", "patch")),
-    ("", "services", ("watch",)),
-    ("", "persistentvolumeclaims", ("watch",)),
-    ("", "events", ("create",)),
+# Beside those of a run over a control plane that another client keeps: it follows what wakes it, tells what it did, and writes the endpoints to Neutron.
+_BESIDE = (
+    Right("ovn.c5c3.io", "ovnclusters", ("get", "list", "watch", "patch")),
+    Right("", "secrets", ("list", "watch")),
+    Right("", "services", ("watch",)),
+    Right("", "persistentvolumeclaims", ("watch",)),
+    Right("", "events", ("create",)),
+    Right("neutron.openstack.c5c3.io", "neutrons", ("get", "list", "patch"), cluster_wide=True),
 )
-_EVERYWHERE: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("neutron.openstack.c5c3.io", "neutrons", ("get", "list", "patch")),
-)
+_ELECTION = (Right("coordination.k8s.io", "leases", ("get", "create", "update")),)
 
 
 class OperatorOptions(t.NamedTuple):
@@ -84,21 +83,17 @@ def _object(api_version: str, kind: str, namespace: str | None, content: Object,
 
 def _rights(options: OperatorOptions) -> list[Object]:
     """One ClusterRole for what is no part of a namespace, and the rest where the OVNClusters are: in one namespace, or in all of them."""
-    everywhere, within = (one["rules"] for one in roles("cluster", NAME, options.namespace, own_resource=False))
-    within = [*within, *(_rule(*one) for one in _WITHIN)]
-    everywhere = [*everywhere, *(_rule(*one) for one in _EVERYWHERE)]
-    lease = _rule("coordination.k8s.io", "leases", ("get", "create", "update"))
+    left_out = (*PREPARATION, "own resource")
+    rights = [*(one for one in RIGHTS["cluster"] if one.need not in left_out), *_BESIDE]
+    everywhere, within = (one["rules"] for one in roles_of(rights, NAME, options.namespace))
     found = [
         *_bound(options, "ClusterRole", NAME, [*everywhere, *([] if options.watch_namespace else within)]),
         *(_bound(options, "Role", NAME, within, options.watch_namespace) if options.watch_namespace else []),
     ]
     if options.watch_namespace != options.namespace:
-        found += _bound(options, "Role", f"{NAME}-election", [lease], options.namespace)
+        (election,) = roles_of(_ELECTION, NAME, options.namespace)
+        found += _bound(options, "Role", f"{NAME}-election", election["rules"], options.namespace)
     return found
-
-
-def _rule(group: str, resource: str, verbs: t.Sequence[str]) -> Object:
-    return {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
 
 
 def _bound(

@@ -229,15 +229,16 @@ def roles(kind: Kind, name: str, namespace: str, *, own_resource: bool = True) -
     `own_resource`: runs apply the OVNCluster; without, they take it as another client keeps it.
     """
     left_out = PREPARATION if own_resource else (*PREPARATION, "own resource")
-    return _roles([right for right in RIGHTS[kind] if right.need not in left_out], name, namespace)
+    return roles_of([right for right in RIGHTS[kind] if right.need not in left_out], name, namespace)
 
 
 def limited_roles(purpose: Purpose, kind: Kind, name: str, namespace: str) -> list[Object]:
     """Return the Roles of who runs only the playbooks of this purpose: a ClusterRole, if there is anything for it, and a Role."""
-    return _roles(LIMITED_RIGHTS[purpose, kind], name, namespace)
+    return roles_of(LIMITED_RIGHTS[purpose, kind], name, namespace)
 
 
-def _roles(rights: t.Sequence[Right], name: str, namespace: str) -> list[Object]:
+def roles_of(rights: t.Sequence[Right], name: str, namespace: str) -> list[Object]:
+    """Return the ClusterRole, if there is anything for it, and the Role with these rights."""
     everywhere = [right for right in rights if right.cluster_wide]
     within = [right for right in rights if not right.cluster_wide]
     cluster_roles = [_role("ClusterRole", {"name": name}, everywhere)] if everywhere else []
@@ -256,7 +257,7 @@ def status_agent_role(name: str, namespace: str) -> Object:
 
 def machine_chassis_roles(name: str, namespace: str) -> list[Object]:
     """Return the ClusterRole and the Role of a run that makes the OVNChassis of machines."""
-    return _roles(machine_chassis_rights(), name, namespace)
+    return roles_of(machine_chassis_rights(), name, namespace)
 
 
 def preparation_role(kind: Kind, name: str) -> Object:
