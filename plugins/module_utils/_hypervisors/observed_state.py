@@ -53,6 +53,12 @@ class ObservedHypervisors:
     def settings(self) -> Object | None:
         return self.index.get(("v1", "ConfigMap", self.namespace, SETTINGS))
 
+    @property
+    def published_api_server(self) -> str:
+        """Return the address of the API server in the ConfigMap that is published; empty if there is none."""
+        published = self.index.get(("v1", "ConfigMap", self.namespace, CONFIG_NAME)) or {}
+        return str((published.get("data") or {}).get("k8s_apiserver") or "")
+
     def daemon_set(self, name: str) -> Object | None:
         return self.index.get(("apps/v1", "DaemonSet", self.namespace, name))
 

@@ -71,10 +71,17 @@ def _changed_objects(run: Hypervisors | AbsentHypervisors) -> list[str]:
 
 
 def converge(
-    cluster: Cluster, params: t.Mapping[str, t.Any], *, directory: str, check_mode: bool, warn: Warn
+    cluster: Cluster,
+    params: t.Mapping[str, t.Any],
+    *,
+    directory: str,
+    check_mode: bool,
+    warn: Warn,
+    keeps_api_server: bool = False,
 ) -> dict[str, t.Any]:
     """Bring the hypervisors of one cluster to the declared state and return the result of the module. `directory` is for temporary files.
 
+    `keeps_api_server`: the address of the API server that was published before stays, since who else rolls out may reach it at another one.
     An `OvnError` has in its details what was done before.
     """
     desired = desired_from_params(params, cluster.server, directory)
@@ -84,14 +91,29 @@ def converge(
             bundle = desired.spec.tls.ca_config_map_ref
             files = stack.enter_context(secret_files(cluster, secret, desired.namespace, directory, warn, bundle))
             desired = desired_from_params({**params, **files}, cluster.server, directory)
-        return _run(cluster, desired, is_present=params["state"] == "present", check_mode=check_mode, warn=warn)
+        return _run(
+            cluster,
+            desired,
+            is_present=params["state"] == "present",
+            check_mode=check_mode,
+            warn=warn,
+            keeps_api_server=keeps_api_server,
+        )
 
 
 def _run(
-    cluster: Cluster, desired: DesiredHypervisors, *, is_present: bool, check_mode: bool, warn: Warn
+    cluster: Cluster,
+    desired: DesiredHypervisors,
+    *,
+    is_present: bool,
+    check_mode: bool,
+    warn: Warn,
+    keeps_api_server: bool,
 ) -> dict[str, t.Any]:
     looks_for_rights = desired.has_node_certificates or not is_present
     observed = read_state(cluster, desired.name, desired.namespace, node_certificates=looks_for_rights)
+    if keeps_api_server and observed.published_api_server:
+        desired = desired._replace(api_server=observed.published_api_server)
     run: Hypervisors | AbsentHypervisors
     if is_present:
         authorities, problem = read_authorities(cluster, desired)

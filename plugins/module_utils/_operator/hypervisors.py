@@ -77,7 +77,7 @@ def roll_out(
         wait_timeout=_WAIT,
     )
     with tempfile.TemporaryDirectory(prefix="c5c3-ovn-") as directory:
-        result = converge(remote, params, directory=directory, check_mode=False, warn=warn)
+        result = converge(remote, params, directory=directory, check_mode=False, warn=warn, keeps_api_server=True)
     objects = [*as_results(issued), *result["objects"]]
     return {
         **result,

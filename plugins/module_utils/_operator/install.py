@@ -134,16 +134,16 @@ def _is_of(one: Object, namespace: str, observed: t.Iterable[Object]) -> bool:
     if one["kind"] in ("Role", "ClusterRole"):
         bindings = [other for other in observed if other["kind"] == f"{one['kind']}Binding" and _binds(other, one)]
         return not bindings or any(_names_account(other, namespace) for other in bindings)
-    return one["metadata"].get("namespace") == namespace
+    return str(one["metadata"].get("namespace")) == namespace
 
 
 def _names_account(binding: Object, namespace: str) -> bool:
-    return any(subject.get("namespace") == namespace for subject in binding.get("subjects") or ())
+    return any(str(subject.get("namespace")) == namespace for subject in binding.get("subjects") or ())
 
 
 def _binds(binding: Object, role: Object) -> bool:
     same_place = binding["metadata"].get("namespace") == role["metadata"].get("namespace")
-    return same_place and binding["roleRef"]["name"] == role["metadata"]["name"]
+    return bool(same_place and binding["roleRef"]["name"] == role["metadata"]["name"])
 
 
 def _let_go(cluster: Cluster, resource: Object, *, check_mode: bool) -> ObjectChange:

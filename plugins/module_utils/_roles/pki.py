@@ -99,7 +99,8 @@ def _cluster_name(variables: Variables) -> str:
 
 def secret_of(variables: Variables, certificate: Certificate, role: str = "ovn_pki") -> Secret:
     """Return the Secret that the variables of a host name for this certificate. `role` is the one whose options count before shared variables."""
-    named = _field(_specification(variables, certificate), "tls", "certSecretRef", "name")
+    tls = _field(_specification(variables, certificate), "tls")
+    named, issued = _field(tls, "certSecretRef", "name"), _field(tls, "certificates") == "operator"
     cluster = first_value(variables, f"{role}_cluster_name", "ovn_cluster_name", default="ovn")
     usual = first_value(variables, "ovn_tls_secret", default=f"{cluster}-tls")
     return Secret(
@@ -107,7 +108,7 @@ def secret_of(variables: Variables, certificate: Certificate, role: str = "ovn_p
         context=str(first_value(variables, f"{role}_context", "ovn_context")),
         namespace=str(first_value(variables, f"{role}_namespace", "ovn_namespace", default="ovn-system")),
         name=str(first_value(variables, _SECRET_OPTIONS[role], default=named or usual)),
-        given=is_true(variables, "ovn_pki_kubernetes_secret_given", default=bool(named)),
+        given=is_true(variables, "ovn_pki_kubernetes_secret_given", default=bool(named) or issued),
     )
 
 

@@ -77,6 +77,8 @@ def test_given_secrets_are_not_ours() -> None:
         plane={**CLUSTER, "ovn_central_spec": named("a")}, rack1={**CLUSTER, "ovn_pki_kubernetes_secret_given": "yes"}
     )
     assert pki.hosts_with_own_secret(["plane", "rack1", "rack2", "h1"], hosts, GROUPS) == ["rack2"]
+    hosts["rack2"] = {**CLUSTER, "ovn_hypervisor_spec": {"tls": {"certificates": "operator"}}}
+    assert pki.hosts_with_own_secret(["rack2"], hosts, GROUPS) == []
     hosts["plane"] = {**hosts["plane"], "ovn_pki_kubernetes_secret_given": False}
     assert pki.hosts_with_own_secret(["plane"], hosts, GROUPS) == ["plane"]
 

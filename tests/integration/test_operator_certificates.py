@@ -1,0 +1,214 @@
+"""The certificates of an OVNCluster, issued by the operator into a real API server."""
+
+from __future__ import annotations
+
+import base64
+import concurrent.futures
+import datetime
+import pathlib
+import subprocess
+import typing as t
+
+import pytest
+from _apiserver import ApiServer
+
+from ansible_collections.c5c3.ovn.plugins.filter.certificate_state import certificate_state
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.hypervisor_clusters import (
+    HypervisorCluster,
+    KubeconfigSecret,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
+from ansible_collections.c5c3.ovn.plugins.module_utils._operator.authorities import Context, authorities_of
+from ansible_collections.c5c3.ovn.plugins.module_utils._operator.certificates import (
+    ensure_central,
+    ensure_hypervisors,
+    node_signer,
+)
+
+NOW = datetime.datetime.now(datetime.timezone.utc)
+SPEC: dict[str, t.Any] = {"tls": {"certificates": "operator", "southboundClientCaKey": "client-ca.crt"}}
+
+
+class Site:
+    """One OVNCluster in a namespace, and a namespace for its hypervisors."""
+
+    def __init__(self, server: ApiServer, namespace: str) -> None:
+        self.cluster, self.namespace = Cluster({"kubeconfig": server.kubeconfig}), namespace
+        self.remote = f"{namespace}-remote"
+        self.changes: list[str] = []
+        self.warnings: list[str] = []
+
+    def context(self, spec: t.Mapping[str, t.Any] = SPEC, status: t.Mapping[str, t.Any] | None = None) -> Context:
+        metadata = {"name": "ovn", "namespace": self.namespace, "generation": 1}
+        resource = {"metadata": metadata, "spec": dict(spec), "status": dict(status or {})}
+        parsed = parse_spec(dict(spec), name="ovn", namespace=self.namespace)
+        return Context(
+            resource,
+            parsed,
+            "cluster.local",
+            lambda one: self.changes.append(f"{one.kind} {one.name} {one.action}"),
+            self.warnings.append,
+        )
+
+    def central(self, now: datetime.datetime = NOW, **more: t.Any) -> list[str]:
+        """What a call changes."""
+        self.changes.clear()
+        ensure_central(self.cluster, self.context(**more), now)
+        return list(self.changes)
+
+    def hypervisors(self, now: datetime.datetime = NOW, **more: t.Any) -> list[str]:
+        self.changes.clear()
+        place = HypervisorCluster("rack1", KubeconfigSecret("rack1", "kubeconfig"), self.remote)
+        ensure_hypervisors(self.cluster, self.cluster, self.context(**more), place, now)
+        return list(self.changes)
+
+    def texts(self, name: str = "ovn-tls", namespace: str = "") -> dict[str, str]:
+        found = self.cluster.get("v1", "Secret", name, namespace or self.namespace)
+        return {key: base64.b64decode(data).decode() for key, data in ((found or {}).get("data") or {}).items()}
+
+
+@pytest.fixture
+def site(api_server: ApiServer, namespace: str) -> Site:
+    return Site(api_server, namespace)
+
+
+def openssl(folder: pathlib.Path, authority: str, certificate: str, purpose: str) -> int:
+    (folder / "ca.pem").write_text(authority)
+    (folder / "cert.pem").write_text(certificate)
+    command = ["openssl", "verify", "-CAfile", folder / "ca.pem", "-purpose", purpose, folder / "cert.pem"]
+    return subprocess.run(command, check=False, capture_output=True).returncode
+
+
+def test_they_are_issued_once(site: Site, tmp_path: pathlib.Path) -> None:
+    assert site.central() == ["Secret ovn-ca created", "Secret ovn-chassis-ca created", "Secret ovn-tls created"]
+    assert site.hypervisors() == [f"Namespace {site.remote} created", "Secret ovn-tls created"]
+    sent = site.cluster.requests
+    assert site.central() == []
+    assert site.cluster.requests - sent == 3  # each Secret is read once
+    assert site.hypervisors() == []
+
+    # What others make of them: openssl, and the role's rules.
+    central, chassis = site.texts(), site.texts(namespace=site.remote)
+    assert openssl(tmp_path, central["ca.crt"], central["tls.crt"], "sslserver") == 0
+    assert openssl(tmp_path, central["ca.crt"], central["tls.crt"], "sslclient") == 0
+    assert openssl(tmp_path, central["client-ca.crt"], chassis["tls.crt"], "sslclient") == 0
+    assert openssl(tmp_path, central["client-ca.crt"], chassis["tls.crt"], "sslserver") != 0
+    assert openssl(tmp_path, central["ca.crt"], chassis["tls.crt"], "sslclient") != 0, "members trust no chassis"
+    assert chassis["ca.crt"] == central["ca.crt"]
+    names = [f"*.ovn-northbound.{site.namespace}.svc", f"ovn-sb.{site.namespace}.svc.cluster.local"]
+    data = (site.cluster.get("v1", "Secret", "ovn-tls", site.namespace) or {})["data"]
+    issuer = site.texts("ovn-ca")["tls.crt"]
+    state = certificate_state(data, issuer=issuer)
+    assert state["in_service"]
+    assert state["signed_by_issuer"]
+    assert state["missing"] == []
+    shown = subprocess.run(
+        ["openssl", "x509", "-noout", "-ext", "subjectAltName"],
+        input=central["tls.crt"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert all(f"DNS:{name}" in shown for name in names)
+
+
+def test_a_certificate_near_its_end_is_renewed_and_the_bundle_stays(site: Site) -> None:
+    site.central()
+    before = site.texts()
+    later = NOW + datetime.timedelta(days=340)
+    assert site.central(later) == ["Secret ovn-tls changed"]
+    after = site.texts()
+    assert after["tls.crt"] != before["tls.crt"]
+    assert (after["ca.crt"], after["client-ca.crt"]) == (before["ca.crt"], before["client-ca.crt"])
+    assert site.central(later) == []
+
+
+def test_another_declared_name_is_a_reason(site: Site) -> None:
+    site.central()
+    southbound = {"service": {"type": "LoadBalancer", "hostnames": ["a.example.com", "b.example.com", "c.example.com"]}}
+    assert site.central(spec={**SPEC, "southbound": southbound}) == ["Secret ovn-tls changed"]
+
+
+def test_a_killed_run_is_finished_by_the_next(site: Site) -> None:
+    authorities_of(site.cluster, site.context(), NOW, may_make=True)
+    before = site.texts("ovn-ca"), site.texts("ovn-chassis-ca")
+    assert site.central() == ["Secret ovn-tls created"]
+    assert (site.texts("ovn-ca"), site.texts("ovn-chassis-ca")) == before
+
+
+def test_two_at_once_end_with_one_authority(site: Site) -> None:
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        made = list(
+            pool.map(lambda _number: authorities_of(site.cluster, site.context(), NOW, may_make=True), range(8))
+        )
+    assert len({one["central"].pem for one in made}) == 1
+    assert len({one["chassis"].pem for one in made}) == 1
+
+
+def test_a_lost_authority_is_not_replaced(site: Site) -> None:
+    site.central()
+    site.cluster.delete("v1", "Secret", "ovn-ca", site.namespace)
+    with pytest.raises(
+        Refused, match=f"Secret {site.namespace}/ovn-ca with the CA of the operator does not exist"
+    ) as error:
+        site.central()
+    assert "Restore it from a backup" in str(error.value)
+    # Also with the Secret of the certificate gone: it was rolled out, and hypervisors trust the former one.
+    site.cluster.delete("v1", "Secret", "ovn-tls", site.namespace)
+    rolled_out = {"conditions": [{"type": "UpToDate", "status": "True", "observedGeneration": 1}]}
+    with pytest.raises(Refused, match="does not exist"):
+        site.central(status=rolled_out)
+    assert site.texts("ovn-ca") == {}
+
+
+def test_a_secret_of_somebody_else_is_not_written(site: Site) -> None:
+    theirs = {"metadata": {"name": "ovn-tls", "namespace": site.namespace, "labels": {"app": "theirs"}}, "data": {}}
+    authorities_of(site.cluster, site.context(), NOW, may_make=True)
+    site.cluster.create({"apiVersion": "v1", "kind": "Secret", **theirs})
+    with pytest.raises(Refused, match="belongs to somebody else"):
+        site.central()
+    assert site.texts() == {}
+
+
+def test_a_certificate_of_another_authority_is_not_replaced(site: Site) -> None:
+    site.central()
+    site.hypervisors()
+    for name in ("ovn-ca", "ovn-chassis-ca"):
+        site.cluster.delete("v1", "Secret", name, site.namespace)
+    authorities_of(site.cluster, site.context(), NOW, may_make=True)  # as if another installation had been restored
+    before = site.texts(), site.texts(namespace=site.remote)
+    for call in (site.central, site.hypervisors):
+        with pytest.raises(Refused, match="is of another CA"):
+            call()
+    assert (site.texts(), site.texts(namespace=site.remote)) == before
+
+
+def test_given_ones_are_looked_at(site: Site) -> None:
+    given = {"spec": {"tls": {"certificates": "given"}}}
+    for call in (site.central, site.hypervisors):
+        with pytest.raises(Refused, match=r"To have the operator issue it, set spec\.tls\.certificates to operator"):
+            call(**given)
+    site.central()
+    assert site.central(**given) == []
+    assert node_signer(site.cluster, site.context(**given)) is None
+
+
+def test_the_signer_of_nodes_is_the_chassis_authority(site: Site) -> None:
+    own = {"tls": {**SPEC["tls"], "nodeCertificates": "own"}}
+    with pytest.raises(Refused, match="ovn-chassis-ca"):
+        node_signer(site.cluster, site.context(spec=own))
+    site.central(spec=own)
+    signer = node_signer(site.cluster, site.context(spec=own))
+    assert signer is not None
+    assert signer["certificate"] == site.texts("ovn-chassis-ca")["tls.crt"]
+    assert node_signer(site.cluster, site.context()) is None
+
+
+def test_an_authority_near_its_end_is_told_and_one_that_has_ended_signs_nothing(site: Site) -> None:
+    site.central()
+    site.central(NOW + datetime.timedelta(days=3500))
+    assert any("ovn-ca ends on" in warning for warning in site.warnings)
+    with pytest.raises(Refused, match="has ended on"):
+        site.central(NOW + datetime.timedelta(days=3700))
