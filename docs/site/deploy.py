@@ -49,7 +49,7 @@ def files() -> dict[str, str]:
     for one in operator_manifests(OperatorOptions(NAMESPACE, NAMESPACE, {})):
         # A run compares the hash of what it would apply: of definitions that are as it knows them it writes nothing.
         shown = with_hash(one) if one["kind"] == "CustomResourceDefinition" else one
-        text = yaml.dump(shown, Dumper=_Dumper, sort_keys=False, width=140)
+        text = yaml.dump(shown, Dumper=_Dumper, sort_keys=False, width=100)
         found.setdefault(_FILES[one["kind"]], []).append(text)
     kustomization = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",

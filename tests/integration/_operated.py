@@ -128,7 +128,7 @@ class Operated:
         results = ("unchanged", "changed", "waiting", "failed")
         values = {
             result: self.metrics.registry.get_sample_value(
-                "ovn_operator_reconciles_total", {"cluster": key, "target": target, "result": result}
+                "c5c3_ovn_operator_reconciles_total", {"cluster": key, "target": target, "result": result}
             )
             for result in results
         }
@@ -137,3 +137,11 @@ class Operated:
     def wake(self, target: str = "control-plane") -> None:
         """As a change that nobody has declared would do."""
         next(one for one in self.operator.targets() if one.name == target).worker.wake(urgent=True)
+
+    def look(self, target: str) -> int:
+        """Have the place looked at once more, and return how many requests that took."""
+        one = next(found for found in self.operator.targets() if found.name == target)
+        requests, runs = one.requests, sum(self.runs(target).values())
+        one.worker.wake(urgent=True)
+        until(lambda: sum(self.runs(target).values()) > runs, f"a run over {target}", 30)
+        return one.requests - requests

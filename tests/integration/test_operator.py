@@ -143,6 +143,15 @@ def test_nodes_of_a_hypervisor_cluster_become_chassis(operated: Operated, nodes:
         "the chassis to come back",
     )
 
+    # With nothing to do a look costs a few requests, however many nodes there are.
+    for number in range(30):
+        nodes.node(f"more{number}", f"10.0.0.{number + 1}")
+    until(lambda: len(nodes.chassis()) == 32, "the chassis of all nodes")
+    nodes.pods_are_ready(32)
+    target = next(one for one in operated.operator.targets() if one.name == "rack1")
+    until(lambda: operated.look("rack1") <= 15, "a run that has nothing to do", 60)
+    assert target.requests > 32
+
     # Taken out of the list it runs on.
     generations = nodes.generations()
     operated.apply({key: value for key, value in exposed(nodes).items() if key != "hypervisorClusters"})

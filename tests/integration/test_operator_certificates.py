@@ -12,7 +12,6 @@ import typing as t
 import pytest
 from _apiserver import ApiServer
 
-from ansible_collections.c5c3.ovn.plugins.filter.certificate_state import certificate_state
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.hypervisor_clusters import (
     HypervisorCluster,
     KubeconfigSecret,
@@ -26,6 +25,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._operator.certificates im
     ensure_hypervisors,
     node_signer,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki.secret import secret_state
 
 NOW = datetime.datetime.now(datetime.timezone.utc)
 SPEC: dict[str, t.Any] = {"tls": {"certificates": "operator", "southboundClientCaKey": "client-ca.crt"}}
@@ -100,7 +100,7 @@ def test_they_are_issued_once(site: Site, tmp_path: pathlib.Path) -> None:
     names = [f"*.ovn-northbound.{site.namespace}.svc", f"ovn-sb.{site.namespace}.svc.cluster.local"]
     data = (site.cluster.get("v1", "Secret", "ovn-tls", site.namespace) or {})["data"]
     issuer = site.texts("ovn-ca")["tls.crt"]
-    state = certificate_state(data, issuer=issuer)
+    state = secret_state(data, "the Secret", issuer, NOW, declared=None, client_ca_key="client-ca.crt")
     assert state["in_service"]
     assert state["signed_by_issuer"]
     assert state["missing"] == []

@@ -57,7 +57,7 @@ class Process:
             return 0, ""
 
     def leads(self) -> bool:
-        return "ovn_operator_leader 1.0" in self.get("/metrics")[1]
+        return "c5c3_ovn_operator_leader 1.0" in self.get("/metrics")[1]
 
     def end(self, number: int = signal.SIGKILL) -> int:
         if self.process.poll() is None:

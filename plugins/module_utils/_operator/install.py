@@ -51,8 +51,8 @@ def install(
     elsewhere = [key[2] for key in observed if key[1] == "Deployment" and key[2] != options.namespace]
     if elsewhere:
         raise Refused(
-            f"An operator runs in namespace {elsewhere[0]} already, and two would share their cluster-wide rights. Remove that one first (namespace: "
-            f"{elsewhere[0]}, state: absent; what it has rolled out runs on), or install it there. Nothing was changed."
+            f"An operator runs in namespace {elsewhere[0]} already, and two would share their cluster-wide rights. Remove that one first, by a run with "
+            "this namespace and state: absent (ovn_operator_state=absent), or install it there; what it has rolled out runs on. Nothing was changed."
         )
     manifests = operator_manifests(options)
     for manifest in manifests:

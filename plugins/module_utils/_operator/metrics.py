@@ -23,28 +23,35 @@ class Metrics:
         self.registry = prometheus_client.CollectorRegistry()
         target = ("cluster", "target")
         self.reconciles = prometheus_client.Counter(
-            "ovn_operator_reconciles",
+            "c5c3_ovn_operator_reconciles",
             "Runs by their result: unchanged, changed, waiting or failed.",
             (*target, "result"),
             registry=self.registry,
         )
         self.seconds = prometheus_client.Histogram(
-            "ovn_operator_reconcile_seconds", "How long runs take.", target, buckets=_BUCKETS, registry=self.registry
+            "c5c3_ovn_operator_reconcile_seconds",
+            "How long runs take.",
+            target,
+            buckets=_BUCKETS,
+            registry=self.registry,
         )
         self.requests = prometheus_client.Counter(
-            "ovn_operator_requests", "Requests of runs to the API server of the target.", target, registry=self.registry
+            "c5c3_ovn_operator_requests",
+            "Requests of runs to the API server of the target.",
+            target,
+            registry=self.registry,
         )
         self.ready = prometheus_client.Gauge(
-            "ovn_operator_target_ready",
+            "c5c3_ovn_operator_target_ready",
             "Whether the last run has found or made it as declared.",
             target,
             registry=self.registry,
         )
         self.queue = prometheus_client.Gauge(
-            "ovn_operator_queue_length", "Targets whose run is due.", registry=self.registry
+            "c5c3_ovn_operator_queue_length", "Targets whose run is due.", registry=self.registry
         )
         self.leader = prometheus_client.Gauge(
-            "ovn_operator_leader", "Whether this process leads.", registry=self.registry
+            "c5c3_ovn_operator_leader", "Whether this process leads.", registry=self.registry
         )
 
     def finished(self, cluster: str, target: str, result: str, seconds: float, requests: int) -> None:
