@@ -7,8 +7,10 @@ import typing as t
 
 from _hypervisors import Hypervisors
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.image_contract import LACKS
+
 PULL = "ovn-image-pull"
-Fate = t.Literal["present", "pulling", "failing", "unscheduled", "no pod"]
+Fate = t.Literal["present", "pulling", "failing", "incomplete", "unscheduled", "no pod"]
 
 
 class ImagePulls:
@@ -91,5 +93,9 @@ class ImagePulls:
 def _container(fate: Fate) -> dict[str, t.Any]:
     if fate == "present":
         return {"imageID": "sha256:1", "state": {"running": {}}}
+    if fate == "incomplete":
+        ended = {"exitCode": LACKS, "message": "ovn-controller sha256sum\n"}
+        waiting = {"waiting": {"reason": "CrashLoopBackOff"}}
+        return {"imageID": "sha256:1", "state": waiting, "lastState": {"terminated": ended}}
     reason, message = ("ImagePullBackOff", "no such tag") if fate == "failing" else ("ContainerCreating", "")
     return {"imageID": "", "state": {"waiting": {"reason": reason, "message": message}}}

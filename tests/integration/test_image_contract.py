@@ -17,9 +17,9 @@ from conftest import run, within
 from test_ovs_launcher import Node
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.relay import SCRIPT as RELAY_SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.image_contract import CONTRACT
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import NO_TLS
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.findings import Kind
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.images import CONTRACT
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.contents import contents_command
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.examine import EXAMINE, LAUNCHER
 from ansible_collections.c5c3.ovn.plugins.module_utils._relay.command_line import (

@@ -93,6 +93,7 @@ def until_ready(hypervisors: Hypervisors) -> None:
     ("fate", "words"),
     [
         ("failing", ("node b: Container image-1 of pod", "(ImagePullBackOff: no such tag)", "Correct spec.ovnImage")),
+        ("incomplete", ("node b: image ", " has no ovn-controller, sha256sum", "Correct spec.ovnImage")),
         ("pulling", ("node b is still pulling; no progress for", "Look at these nodes")),
     ],
 )

@@ -14,7 +14,9 @@ from .._api.names import Object
 from .._kubernetes.pod_diagnosis import diagnose_containers, diagnose_events, unscheduled
 from .._kubernetes.pod_startup import PATIENCE
 from .._kubernetes.rollout_progress import is_terminating
+from .._manifests.image_contract import LACKS
 from .._manifests.image_pull import IMAGE_PULL
+from .._sentences import list_names
 from .nodes import Node
 from .plan import MOST_LISTED
 from .pods import describe_missing_pod, node_of
@@ -54,6 +56,13 @@ def assess_pod(pod: Object) -> NodePull:
         for one in (by_name.get(container["name"]) or {} for container in pod["spec"]["containers"])
         if not _has(one)
     ]
+    lacking = [
+        text
+        for text in (_lacks(container, by_name.get(container["name"]) or {}) for container in pod["spec"]["containers"])
+        if text
+    ]
+    if lacking:
+        return NodePull("impossible", "; ".join(lacking), name)
     cause = "; ".join(text.rstrip(".") for text in diagnose_containers(pod))
     reasons = {_waiting_reason(one) for one in missing}
     if not missing:
@@ -69,9 +78,20 @@ def assess_pod(pod: Object) -> NodePull:
 
 
 def _has(container: Object) -> bool:
-    """Return whether the node has the image of a container with this status."""
-    running = "running" in (container.get("state") or {})
-    return running or bool(container.get("imageID")) or _waiting_reason(container) in _PULLED
+    """Return whether the node has the image of a container with this status. While it runs and is not ready yet, it looks at what is in the image."""
+    if "running" in (container.get("state") or {}):
+        return bool(container.get("ready"))
+    return bool(container.get("imageID")) or _waiting_reason(container) in _PULLED
+
+
+def _lacks(container: Object, status: Object) -> str:
+    """Return what the image of a container lacks, empty if it has everything or has not been looked at yet. By now the kubelet may have started it again."""
+    for state in (status.get("state") or {}, status.get("lastState") or {}):
+        ended = state.get("terminated") or {}
+        if ended.get("exitCode") == LACKS:
+            names = list_names(str(ended.get("message") or "").split())
+            return f"image {container['image']} has no {names or 'programs that the daemons need'}"
+    return ""
 
 
 def _waiting_reason(container: Object) -> str:

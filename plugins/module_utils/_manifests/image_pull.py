@@ -12,6 +12,7 @@ import typing as t
 
 from .._api.names import Component, Object, metadata, selector
 from .._api.service_accounts import account_of, hypervisor_accounts
+from .image_contract import GUARD_PROBE, guard_command, required_names, used_images
 from .pods import container_security, pod_security, scheduling, tolerations
 
 if t.TYPE_CHECKING:
@@ -65,7 +66,7 @@ def image_pull_manifest(
                     **tolerations(spec.controller.tolerations),
                     "securityContext": pod_security(),
                     # None of them is an init container: an image that does not run `sleep` must not keep the node from the next one.
-                    "containers": [_container(number, *image) for number, image in enumerate(images.items(), 1)],
+                    "containers": [_container(number, *image, spec) for number, image in enumerate(images.items(), 1)],
                 },
             },
         },
@@ -78,12 +79,16 @@ def _affinity(nodes: t.Iterable[str]) -> Object:
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
 
 
-def _container(number: int, reference: str, policy: str) -> Object:
+def _container(number: int, reference: str, policy: str, spec: ClusterSpec) -> Object:
+    """It runs on if the image has what the daemons need of it."""
+    kinds = [kind for kind, used in used_images("hypervisors", spec).items() if used == reference]
+    names = [name for kind in kinds for name in required_names("hypervisors", kind, spec)]
     return {
         "name": f"image-{number}",
         "image": reference,
         "imagePullPolicy": policy,
-        "command": ["sleep", "infinity"],
+        "command": guard_command(list(dict.fromkeys(names))),
+        "readinessProbe": {"exec": {"command": GUARD_PROBE}, "periodSeconds": 1, "failureThreshold": 60},
         "securityContext": container_security(),
         "resources": _RESOURCES,
     }

@@ -8,6 +8,7 @@ Events of an OVNCluster: what the operator did, and what keeps it from it.
 
 from __future__ import annotations
 
+import collections
 import datetime
 import logging
 import secrets
@@ -23,6 +24,7 @@ _LOG = logging.getLogger("c5c3.ovn.operator")
 _COMPONENT = "ovn-operator"
 _LONGEST = 1024  # characters that the API server takes
 _MOST_NAMED = 3  # of a kind
+_REMEMBERED = 50  # warnings of a place: most come with every run
 
 
 class Events:
@@ -31,6 +33,7 @@ class Events:
     def __init__(self, cluster: Cluster, resource: Object) -> None:
         self._cluster, self._resource = cluster, resource
         self._told: dict[str, tuple[str, str]] = {}
+        self._warned: collections.defaultdict[str, list[str]] = collections.defaultdict(list)
 
     def changed(self, place: str, result: t.Mapping[str, t.Any]) -> None:
         """Tell what a run has changed."""
@@ -43,9 +46,8 @@ class Events:
             self._write("Warning", reason, f"{place}: {message}")
 
     def warned(self, place: str, message: str) -> None:
-        key = f"{place} {message}"
-        if key not in self._told:
-            self._told[key] = ("", "")
+        if message not in self._warned[place]:
+            self._warned[place] = [*self._warned[place], message][-_REMEMBERED:]
             self._write("Warning", "Warning", f"{place}: {message}")
 
     def _write(self, kind: str, reason: str, message: str) -> None:

@@ -41,6 +41,7 @@ class HypervisorTarget(Target):
         self._remote: Cluster | None = None
         self._opened_with: t.Any = None  # the version of the Secret, the place, and the TLS settings
         self._watchers: list[Watcher] = []
+        self._away = False  # for one of the watchers, at least
 
     @property
     def requests(self) -> int:
@@ -98,10 +99,17 @@ class HypervisorTarget(Target):
             followed.append((Watched("v1", "Secret", namespace, fields=f"metadata.name={spec.tls_secret}"), version_of))
         if spec.has_node_certificates:
             followed.append((Watched("certificates.k8s.io/v1", "CertificateSigningRequest"), request_extract))
+        self._away = False
         self._watchers = [
-            Watcher(remote, watched, extract, lambda _name, _extract: self.worker.wake()).start()
+            Watcher(remote, watched, extract, lambda _name, _extract: self.worker.wake(), self._on_problem).start()
             for watched, extract in followed
         ]
+
+    def _on_problem(self, problem: OvnError | None) -> None:
+        """A cluster that was away is looked at as soon as it answers again, however long the pauses between attempts have become."""
+        was_away, self._away = self._away, problem is not None
+        if was_away and problem is None:
+            self.worker.wake(urgent=True)
 
     def _close(self) -> None:
         for watcher in self._watchers:

@@ -18,11 +18,12 @@ from .._kubernetes.command import COMMAND_SECONDS
 from .._kubernetes.compare import is_applied
 from .._kubernetes.service_accounts import missing_accounts
 from .._kubernetes.version import read_version
+from .._manifests.image_contract import command_for, used_images
 from .cluster_state import judge_accounts, judge_bundle, judge_definitions, judge_namespace, judge_secret, judge_version
 from .creation import created_by_control_plane, created_by_hypervisors
 from .findings import Finding, Kind
 from .hypervisor_nodes import judge_hypervisors
-from .images import command_for, find_container, judge_image, lost_functions, used_images
+from .images import find_container, judge_image, lost_functions
 from .observed import ObservedKubernetes, Reader, used_definitions
 from .permissions import judge_permissions, lost_rights
 from .placement import judge_node_addresses, judge_placement

@@ -19,6 +19,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.pull_state i
     place_warning,
     split_into_waves,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.image_contract import LACKS
 
 Object = dict[str, t.Any]
 OWNER = "uid-of-the-daemon-set"
@@ -28,11 +29,25 @@ def node(name: str, *, ready: bool = True, taints: tuple[str, ...] = ()) -> Node
     return Node(name, f"uid-{name}", {}, {}, (), ready, taints)
 
 
-def container(reason: str = "", message: str = "", *, image_id: str = "", running: bool = False) -> Object:
+def container(
+    reason: str = "", message: str = "", *, image_id: str = "", running: bool = False, ready: bool = True
+) -> Object:
     state: Object = {"running": {}} if running else {}
     if reason:
         state = {"waiting": {"reason": reason, "message": message}}
-    return {"imageID": image_id, "state": state}
+    return {"imageID": image_id, "state": state, "ready": running and ready}
+
+
+def ended(status: int, message: str, *, again: bool = False) -> Object:
+    """A container that has ended; `again`: the kubelet waits to start it once more."""
+    last = {"terminated": {"exitCode": status, "message": message}}
+    states: Object = (
+        {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": last} if again else {"state": last}
+    )
+    return {"imageID": "x", **states}
+
+
+LACKING = "image example/ovn has no ovn-controller, sha256sum"
 
 
 RUNNING, CREATING = container(running=True, image_id="x"), container("ContainerCreating")
@@ -43,7 +58,7 @@ def pod(*containers: Object, name: str = "p", on: str = "a", owner: str = OWNER,
     statuses = [{"name": one, **status} for one, status in zip(names, containers)]
     return {
         "metadata": {"name": name, "ownerReferences": [{"uid": owner}]},
-        "spec": {"nodeName": on, "containers": [{"name": one} for one in names]},
+        "spec": {"nodeName": on, "containers": [{"name": one, "image": "example/ovn"} for one in names]},
         "status": {"containerStatuses": statuses, **status},
     }
 
@@ -58,6 +73,17 @@ UNSCHEDULED = {"type": "PodScheduled", "status": "False", "reason": "Unschedulab
         pytest.param(pod(CREATING, CREATING), "pulling", "", id="both are pulled"),
         pytest.param(pod(RUNNING, CREATING), "pulling", "", id="one is there"),
         pytest.param(pod(RUNNING, RUNNING), "present", "", id="both run"),
+        pytest.param(pod(RUNNING, container(running=True, image_id="x", ready=False)), "pulling", "", id="it looks"),
+        pytest.param(
+            pod(RUNNING, ended(LACKS, "ovn-controller sha256sum\n")), "impossible", LACKING, id="it lacks something"
+        ),
+        pytest.param(
+            pod(ended(LACKS, "ovn-controller sha256sum\n", again=True), RUNNING),
+            "impossible",
+            LACKING,
+            id="started again",
+        ),
+        pytest.param(pod(RUNNING, ended(1, "")), "present", "", id="ended for another reason"),
         pytest.param(pod(RUNNING, container("CrashLoopBackOff")), "present", "", id="an image without sleep"),
         pytest.param(pod(RUNNING, container("CreateContainerError")), "present", "", id="a container without a start"),
         pytest.param(pod(RUNNING, container(image_id="x")), "present", "", id="a container that has ended"),

@@ -7,18 +7,20 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.image_contract import (
+    CONTRACT,
+    command_for,
+    used_images,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.creation import (
     control_plane_manifests,
     hypervisor_cluster_manifests,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.findings import Kind
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.images import (
-    CONTRACT,
-    command_for,
     find_container,
     judge_image,
     lost_functions,
-    used_images,
 )
 
 PAGE = Path(__file__).resolve().parents[5] / "docs" / "precheck-kubernetes.md"

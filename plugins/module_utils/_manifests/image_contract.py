@@ -1,0 +1,133 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+What an image must contain, and the commands that look for it. Pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+if t.TYPE_CHECKING:
+    from .._api.spec import ClusterSpec
+
+Kind = t.Literal["cluster", "hypervisors"]
+
+
+class Content(t.NamedTuple):
+    """What one container needs of its image. Without an `optional` one the run only loses what `without` says."""
+
+    kind: Kind
+    image: t.Literal["ovn", "ovs"]
+    container: str
+    programs: tuple[str, ...]
+    files: tuple[str, ...] = ()
+    without: str = ""
+
+    @property
+    def optional(self) -> bool:
+        return bool(self.without)
+
+
+# Of GNU coreutils, grep and sed, beside a POSIX shell.
+_FILES = ("basename", "cat", "dd", "mkdir", "mkfifo", "mv", "rm", "stat", "sync")
+_TEXT = ("date", "grep", "head", "sed", "sha1sum", "sha256sum", "sleep", "sort", "tail", "timeout", "tr", "wc")
+_SHELL = ("sh", *_FILES, *_TEXT)
+_NO_CERTIFICATES = "nodes can only share a certificate (`tls.nodeCertificates` shared)"
+_OVSDB = ("ovsdb-server", "ovsdb-tool", "ovs-appctl")
+
+CONTRACT = (
+    Content(
+        *("cluster", "ovn", "database", (*_SHELL, *_OVSDB, "ovsdb-client")),
+        ("/usr/share/ovn/ovn-nb.ovsschema", "/usr/share/ovn/ovn-sb.ovsschema"),
+    ),
+    Content(
+        "cluster", "ovn", "relay", ("sh", "rm", "sleep", "ovsdb-server", "ovsdb-tool", "ovs-appctl", "ovsdb-client")
+    ),
+    Content("cluster", "ovn", "northd", ("sh", "head", "ovn-northd", "ovn-appctl")),
+    Content(
+        "cluster", "ovn", "database", ("findmnt",), without="a restored volume with XFS is not told from the newest one"
+    ),
+    Content(
+        *("cluster", "ovn", "status", ("python3",)),
+        without="the pods of the leaders and of the active northd have no labels, and the status of the OVNCluster is only that of the last run",
+    ),
+    Content("hypervisors", "ovn", "ovn-controller", ("sh", "rm", "sleep", "ovn-controller", "ovn-appctl")),
+    Content(
+        *("hypervisors", "ovn", "ovn-controller", ("sha256sum",)),
+        without="the phases switch and finish of ovn_pki do not see whether a pod has the new certificate",
+    ),
+    Content("hypervisors", "ovn", "agent", ("sh", "cat", "python3")),
+    Content("hypervisors", "ovn", "agent", ("openssl",), without=_NO_CERTIFICATES),
+    Content(
+        *("hypervisors", "ovs", "ovsdb-server", ("sh", "cp", "mv", "rm", "sleep", "ovs-vsctl", *_OVSDB)),
+        ("/usr/share/openvswitch/vswitch.ovsschema",),
+    ),
+    Content(
+        *("hypervisors", "ovs", "ovs-vswitchd"),
+        ("sh", "rm", "sleep", "ovs-vswitchd", "ovs-vsctl", "ovs-appctl"),
+    ),
+    Content(
+        *("hypervisors", "ovs", "ovs-vswitchd", ("ovs-ofctl", "sed")),
+        without="packets are lost for a moment when ovs-vswitchd restarts with a datapath in the kernel",
+    ),
+    Content(
+        *("hypervisors", "ovs", "ovs-vswitchd", ("ip", "grep", "mv")),
+        without="an underlay bridge (spec.ovs.underlay) does not get the addresses of its interface",
+    ),
+)
+
+LACKS = 43  # exit status
+_GUARD = f"""[ -z "$missing" ] || {{ echo $missing >/dev/termination-log; exit {LACKS}; }}
+exec sleep infinity
+"""
+
+# Whether the look is over: then the first process is another one.
+GUARD_PROBE = ["sh", "-c", 'read name </proc/1/comm && [ "$name" = sleep ]']
+
+# Prints what is missing. Nothing but the shell itself is needed for that.
+_SCRIPT = """
+for one in "$@"; do
+    case $one in
+    /*) [ -r "$one" ] || echo "$one" ;;
+    *) command -v "$one" >/dev/null 2>&1 || echo "$one" ;;
+    esac
+done
+"""
+
+
+def contents_of(kind: Kind, image: str) -> list[Content]:
+    """Return what the containers of an image need."""
+    return [one for one in CONTRACT if one.kind == kind and one.image == image]
+
+
+def command_for(kind: Kind, image: str) -> list[str]:
+    """Return the command that prints what a container of the image lacks, one name on each line."""
+    names = [name for one in contents_of(kind, image) for name in (*one.programs, *one.files)]
+    return ["sh", "-c", _SCRIPT, "sh", *dict.fromkeys(names)]
+
+
+def required_names(kind: Kind, image: str, spec: ClusterSpec) -> list[str]:
+    """Return the programs and files without which pods of this specification do not work."""
+    needed = [one for one in contents_of(kind, image) if is_needed(one, spec)]
+    return list(dict.fromkeys(name for one in needed for name in (*one.programs, *one.files)))
+
+
+def is_needed(content: Content, spec: ClusterSpec) -> bool:
+    """Return whether pods of this specification do not work without it."""
+    has_underlay = spec.ovs.underlay is not None and "ip" in content.programs
+    return not content.optional or has_underlay or (spec.has_node_certificates and "openssl" in content.programs)
+
+
+def guard_command(names: t.Sequence[str]) -> list[str]:
+    """Return the command of a container that runs on if its image has all of these; else it ends with `LACKS`, and its termination message has the others."""
+    return ["sh", "-c", f'missing=$(check() {{{_SCRIPT}}}; check "$@")\n{_GUARD}', "sh", *names]
+
+
+def used_images(kind: Kind, spec: ClusterSpec) -> dict[str, str]:
+    """Return the images that the kind uses: "ovn" and "ovs" with their references."""
+    images = {"ovn": spec.ovn_image.reference}
+    needs_ovs = kind == "hypervisors" and spec.ovs.mode == "managed"
+    return {**images, "ovs": spec.ovs_image.reference} if needs_ovs else images
