@@ -15,7 +15,7 @@ from .._api.hypervisor_clusters import HypervisorCluster
 from .._api.names import API_VERSION, Object, labels
 from .._api.operator_status import TargetOutcome
 from .._api.spec import ClusterSpec, parse_spec
-from .._errors import OvnError
+from .._errors import OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.client import Cluster
 from .._kubernetes.watcher import Watched, Watcher
 from .events import Events
@@ -107,9 +107,11 @@ class HypervisorTarget(Target):
 
     def _on_problem(self, problem: OvnError | None) -> None:
         """A cluster that was away is looked at as soon as it answers again, however long the pauses between attempts have become."""
-        was_away, self._away = self._away, problem is not None
+        was_away, self._away = self._away, isinstance(problem, (Unreachable, TimedOut))
         if was_away and problem is None:
             self.worker.wake(urgent=True)
+        if isinstance(problem, Refused):
+            self.warn(f"{problem} Until then changes there are noticed only every {self.shared.options.resync:g} s.")
 
     def _close(self) -> None:
         for watcher in self._watchers:

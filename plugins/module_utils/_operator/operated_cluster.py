@@ -50,6 +50,12 @@ def see(resource: Object) -> Seen:
     )
 
 
+def told_generation(resource: Object) -> int:
+    """Return the generation that the condition of the operator is about, 0 without one. Pure."""
+    conditions = (resource.get("status") or {}).get("conditions") or ()
+    return next((int(one.get("observedGeneration") or 0) for one in conditions if one["type"] == RECONCILED), 0)
+
+
 class OperatedCluster(Target):
     """Its own worker is that of the control plane. Each hypervisor cluster has one more."""
 
@@ -63,10 +69,10 @@ class OperatedCluster(Target):
         self._status = StatusWriter(shared.cluster, resource)
         self._seen: Seen | None = None
         self._generation = 0  # of the last run
-        self._reconciled = 0  # the generation that was last found or made as declared
+        self._told = told_generation(resource)  # the newest generation that the condition is about
         self.places: dict[str, HypervisorTarget] = {}
         self._own_secrets: set[str] = set()
-        self._secrets: dict[str, str] = {}  # by the Secret with its kubeconfig, the hypervisor cluster
+        self._secrets: dict[str, str] = {}  # by hypervisor cluster, the Secret with its kubeconfig
         self._watchers: list[Watcher] = []
 
     def start(self) -> OperatedCluster:
@@ -114,11 +120,10 @@ class OperatedCluster(Target):
                 place.worker.wake(urgent=True)
 
     def _on_secret(self, name: str, _version: t.Any) -> None:
-        place = self.places.get(self._secrets.get(name.partition("/")[2], ""))
-        if place is not None:
-            place.worker.wake(urgent=True)
-        elif name.partition("/")[2] in self._own_secrets:
-            for target in self.targets():
+        secret = name.partition("/")[2]
+        everybody = secret in self._own_secrets
+        for target in self.targets():
+            if everybody or self._secrets.get(target.name) == secret:
                 target.worker.wake(urgent=True)
 
     # --- runs ------------------------------------------------------------------------------------------------------------
@@ -135,12 +140,11 @@ class OperatedCluster(Target):
             return None
         spec = parse_spec(resource.get("spec") or {}, name=self._name, namespace=self._namespace)
         self._place_targets(resource, spec)
-        if self._reconciled != self._generation:
+        if self._told != self._generation:
             self.record(TargetOutcome(False, "RollingOut", f"Generation {self._generation} is rolled out."))
+            self._told = self._generation
         domain = self.shared.options.cluster_domain
-        result = roll_out(cluster, resource, cluster_domain=domain, warn=self.warn)
-        self._reconciled = self._generation
-        return result
+        return roll_out(cluster, resource, cluster_domain=domain, warn=self.warn)
 
     def record(self, outcome: TargetOutcome) -> None:
         self._status.record_control_plane(outcome, self._generation, list(self.places))
@@ -148,7 +152,7 @@ class OperatedCluster(Target):
     def _place_targets(self, resource: Object, spec: ClusterSpec) -> None:
         """Begin to look after the hypervisor clusters that were added, and no longer after those that were taken out."""
         wanted: dict[str, HypervisorCluster] = {one.name: one for one in spec.hypervisor_clusters}
-        self._secrets = {one.kubeconfig_secret_ref.name: name for name, one in wanted.items()}
+        self._secrets = {name: one.kubeconfig_secret_ref.name for name, one in wanted.items()}
         self._own_secrets = {spec.tls_secret, f"{self._name}-ca", f"{self._name}-chassis-ca"}
         places = dict(self.places)
         for name in set(places) - set(wanted):

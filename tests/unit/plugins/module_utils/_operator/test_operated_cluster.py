@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._operator.operated_cluster import see
+from ansible_collections.c5c3.ovn.plugins.module_utils._operator.operated_cluster import see, told_generation
 
 CLUSTER: dict[str, t.Any] = {
     "metadata": {"name": "ovn", "namespace": "net", "uid": "1", "generation": 2},
@@ -27,3 +27,11 @@ def test_its_own_condition_does_not_wake_it() -> None:
     assert see(changed) == see(CLUSTER)
     changed["status"]["conditions"][0]["status"] = "False"
     assert see(changed) != see(CLUSTER)
+
+
+def test_after_a_restart_a_generation_is_not_told_anew() -> None:
+    assert told_generation(CLUSTER) == 0
+    told = copy.deepcopy(CLUSTER)
+    told["status"]["conditions"][1]["observedGeneration"] = 2
+    assert told_generation(told) == 2
+    assert told_generation({"metadata": {}}) == 0
