@@ -20,6 +20,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "deploy"
 NAMESPACE = "ovn-system"
 HEAD = "# Written by docs/site/deploy.py; docs/operator.md says how to use it.\n"
+# With these all OVNClusters, claims and CAs would go. Flux leaves them when its Kustomization goes.
+KEPT = ("Namespace", "CustomResourceDefinition")
+NEVER_PRUNED = {"kustomize.toolkit.fluxcd.io/prune": "disabled"}
 _FILES = {
     "Namespace": "namespace.yaml",
     "CustomResourceDefinition": "crds.yaml",
@@ -49,6 +52,9 @@ def files() -> dict[str, str]:
     for one in operator_manifests(OperatorOptions(NAMESPACE, NAMESPACE, {})):
         # A run compares the hash of what it would apply: of definitions that are as it knows them it writes nothing.
         shown = with_hash(one) if one["kind"] == "CustomResourceDefinition" else one
+        if one["kind"] in KEPT:
+            annotations = {**(shown["metadata"].get("annotations") or {}), **NEVER_PRUNED}
+            shown = {**shown, "metadata": {**shown["metadata"], "annotations": annotations}}
         text = yaml.dump(shown, Dumper=_Dumper, sort_keys=False, width=100)
         found.setdefault(_FILES[one["kind"]], []).append(text)
     kustomization = {

@@ -44,6 +44,7 @@ CALLS: dict[str, dict[str, list[Object]]] = {
         ],
         "c5c3.ovn.ovn_hypervisors": [{"southbound": NOWHERE}, {"state": "absent"}],
         "c5c3.ovn.ovn_issued_certificates": [{"cluster": "ovn"}],
+        "c5c3.ovn.ovn_operator": [{"wait": False}, {"state": "absent"}],
         "c5c3.ovn.ovn_precheck_kubernetes": [{"kind": "cluster"}, {"kind": "hypervisors"}],
         "c5c3.ovn.ovn_raft_info": [{"database": "southbound", "cluster": "ovn"}],
         "c5c3.ovn.ovn_raft_status": [{"database": "southbound", "cluster": "ovn"}],

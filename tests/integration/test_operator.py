@@ -165,8 +165,11 @@ def test_what_cannot_work_is_told_and_the_others_go_on(
 ) -> None:
     nodes.node("node1", "127.0.0.1")
     places = [
-        {"name": name, "namespace": nodes.namespace, "kubeconfigSecretRef": {"name": f"{name}-kubeconfig"}}
-        for name in ("rack1", "away", "expired", "program")
+        {"name": name, "namespace": namespace, "kubeconfigSecretRef": {"name": f"{name}-kubeconfig"}}
+        for name, namespace in {
+            "rack1": nodes.namespace,
+            **dict.fromkeys(("away", "expired", "program"), "elsewhere"),
+        }.items()
     ]
     flat = operated.flat_kubeconfig()
     operated.kubeconfig_secret("rack1-kubeconfig")
@@ -193,6 +196,17 @@ def test_what_cannot_work_is_told_and_the_others_go_on(
     # The first of them is in the condition, with the names of the others.
     assert operated.condition()["message"].startswith("Hypervisor cluster away: ")
     assert operated.condition()["message"].endswith("Not ready, too: expired, program.")
+
+    # A second entry for the same cluster would give nodes two of each daemon, or issue the first one's certificates in turn.
+    again = {**places[0], "name": "again"}
+    second = {**again, "namespace": f"{nodes.namespace}-2"}
+    operated.kubeconfig_secret("again-kubeconfig")
+    for place, told in ((again, "are namespace"), (second, f"in namespace {nodes.namespace} already")):
+        place["kubeconfigSecretRef"] = {"name": "again-kubeconfig"}
+        operated.apply({**specification, "hypervisorClusters": [places[0], place]})
+        until(lambda told=told: told in operated.entry("again").get("message", ""), f"a refusal: {told}", 60)
+    operated.apply(specification)
+    until(lambda: operated.entry("away").get("reason") == "Unreachable", "the former places", 60)
 
     # Rules that no schema has: nothing is half-done.
     before = plane.get("StatefulSet", "ovn-northbound")["spec"]

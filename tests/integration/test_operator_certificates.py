@@ -160,16 +160,20 @@ def test_a_lost_authority_is_not_replaced(site: Site) -> None:
     rolled_out = {"conditions": [{"type": "UpToDate", "status": "True", "observedGeneration": 1}]}
     with pytest.raises(Refused, match="does not exist"):
         site.central(status=rolled_out)
+    # And with the OVNCluster itself as new: there are databases.
+    record = {"metadata": {"name": "ovn-southbound-record", "namespace": site.namespace}, "data": {}}
+    site.cluster.create({"apiVersion": "v1", "kind": "ConfigMap", **record})
+    with pytest.raises(Refused, match="databases whose clients trust it"):
+        site.central()
     assert site.texts("ovn-ca") == {}
 
 
 def test_a_secret_of_somebody_else_is_not_written(site: Site) -> None:
     theirs = {"metadata": {"name": "ovn-tls", "namespace": site.namespace, "labels": {"app": "theirs"}}, "data": {}}
-    authorities_of(site.cluster, site.context(), NOW, may_make=True)
     site.cluster.create({"apiVersion": "v1", "kind": "Secret", **theirs})
     with pytest.raises(Refused, match="belongs to somebody else"):
         site.central()
-    assert site.texts() == {}
+    assert site.texts() == site.texts("ovn-ca") == {}
 
 
 def test_a_certificate_of_another_authority_is_not_replaced(site: Site) -> None:
@@ -210,5 +214,10 @@ def test_an_authority_near_its_end_is_told_and_one_that_has_ended_signs_nothing(
     site.central()
     site.central(NOW + datetime.timedelta(days=3500))
     assert any("ovn-ca ends on" in warning for warning in site.warnings)
+    # In its last days nothing is issued again and again: what is there ends with it.
+    late = NOW + datetime.timedelta(days=3640)
+    site.central(late)
+    assert site.central(late) == []
+    assert site.central(late + datetime.timedelta(days=5)) == []
     with pytest.raises(Refused, match="has ended on"):
         site.central(NOW + datetime.timedelta(days=3700))

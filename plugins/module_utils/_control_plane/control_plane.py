@@ -29,7 +29,7 @@ from .._raft_pods.observed import ObservedDatabase, RunContext
 from .ca_bundles import refuse_bundles_without_authorities
 from .checks import check_cluster
 from .claim_templates import ClaimTemplates
-from .desired import DesiredCluster, is_config, is_later, is_listeners, keep_claims, template_changes
+from .desired import DesiredCluster, check_unchanged, is_config, is_later, is_listeners, keep_claims, template_changes
 from .endpoints import ControlPlaneAddress, Endpoints, find_endpoints
 from .handover import SouthboundHandover
 from .manifests import ClusterManifests
@@ -135,7 +135,10 @@ class ControlPlane:
         """Acquire it before the first change, then read the state again: another run may have ended a moment ago."""
         objects.apply_foundations()
         self.lease.acquire_or_renew("bring the objects to the declared state")
-        return self._check(read_state(self.cluster, self.desired.name, self.desired.namespace))
+        observed = read_state(self.cluster, self.desired.name, self.desired.namespace)
+        if not self.desired.declared:
+            check_unchanged(self._observed.resource, observed.resource)
+        return self._check(observed)
 
     def _apply_foundations(self, objects: ClusterObjects) -> int:
         """Apply what everything else refers to, and return the generation of the specification that this run rolls out."""

@@ -161,12 +161,27 @@ def check_source(params: t.Mapping[str, t.Any], existing: Object | None) -> None
             "applied. Apply it there first (kubectl apply, Flux), or set spec_from to options (ovn_cluster_from to inventory). Nothing was changed."
         )
     metadata = existing["metadata"]
+    if metadata.get("deletionTimestamp"):
+        raise Refused(
+            f"OVNCluster {params['name']} in namespace {params['namespace']} is being deleted. Wait for its end, and apply it again if it should stay. "
+            "Nothing was changed."
+        )
     for option, key in (("resource_uid", "uid"), ("resource_generation", "generation")):
         if params[option] is not None and params[option] != metadata.get(key):
             raise Refused(
                 f"OVNCluster {params['name']} in namespace {params['namespace']} was changed during this run: its {key} was {params[option]}, and is "
                 f"{metadata.get(key)}. Run again. Nothing was changed in its control plane."
             )
+
+
+def check_unchanged(before: Object | None, now: Object | None) -> None:
+    """Raise `Refused` if another client has edited, replaced or deleted the OVNCluster that it keeps since it was read: the lock may have been waited for."""
+    former, metadata = (before or {}).get("metadata") or {}, (now or {}).get("metadata") or {}
+    if metadata.get("deletionTimestamp") or any(metadata.get(key) != former.get(key) for key in ("uid", "generation")):
+        raise Refused(
+            f"OVNCluster {former.get('name')} in namespace {former.get('namespace')} was changed or deleted while another run was waited for. "
+            "Run again. Nothing was changed in its control plane."
+        )
 
 
 def kept_fields_warning(existing: Object) -> str:

@@ -8,12 +8,16 @@ One of several processes leads: an election by a Lease.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import typing as t
 
 from .._errors import InvalidInput
 
 try:
     import kubernetes
+    import urllib3
+    from kubernetes.client.exceptions import ApiException
     from kubernetes.leaderelection import electionconfig, leaderelection
     from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
 except ImportError as e:
@@ -23,6 +27,42 @@ else:
 
 # As the controllers of Kubernetes have them: seconds that a dead leader is waited for, that a leader tries to renew, and between two attempts.
 _LEASE, _RENEWAL, _RETRY = 15, 10, 2
+_TIMEOUT = 4.0  # seconds for one answer of the API server: two attempts fit into a renewal
+
+
+class _Timed:
+    """The API with a limit for each request."""
+
+    def __init__(self, api: t.Any) -> None:
+        self._api = api
+
+    def __getattr__(self, name: str) -> t.Any:
+        return functools.partial(getattr(self._api, name), _request_timeout=(_TIMEOUT, _TIMEOUT))
+
+
+def _lock(name: str, namespace: str, identity: str) -> t.Any:
+    """Return the lock of the library, for which an API server that does not answer is a failed attempt and no end."""
+
+    class PatientLock(LeaseLock):  # type: ignore[misc]  # the library is untyped
+        def get(self, *arguments: t.Any) -> t.Any:
+            try:
+                return super().get(*arguments)
+            except (urllib3.exceptions.HTTPError, OSError) as e:
+                return False, ApiException(reason=str(e))
+
+        def create(self, *arguments: t.Any, **options: t.Any) -> t.Any:
+            with contextlib.suppress(urllib3.exceptions.HTTPError, OSError):
+                return super().create(*arguments, **options)
+            return False
+
+        def update(self, *arguments: t.Any) -> t.Any:
+            with contextlib.suppress(urllib3.exceptions.HTTPError, OSError):
+                return super().update(*arguments)
+            return False
+
+    lock = PatientLock(name, namespace, identity)
+    lock.api_instance = _Timed(lock.api_instance)
+    return lock
 
 
 def lead(
@@ -35,7 +75,7 @@ def lead(
         )
     kubernetes.config.load_config()
     config = electionconfig.Config(
-        LeaseLock(name, namespace, identity),
+        _lock(name, namespace, identity),
         _LEASE,
         _RENEWAL,
         _RETRY,

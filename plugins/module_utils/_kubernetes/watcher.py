@@ -8,11 +8,15 @@ Follows the objects of one kind in a thread: one list, then an event for each ch
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 import typing as t
 
-from .._errors import OvnError, Refused
+from .._errors import BadAnswer, OvnError, Refused
 from .client import Cluster
+
+_LOG = logging.getLogger("c5c3.ovn.watcher")
 
 Object = dict[str, t.Any]
 Extract = t.Callable[[Object], t.Any]
@@ -20,6 +24,7 @@ OnChange = t.Callable[[str, t.Any], None]
 
 _SECONDS = 240.0  # of one request; then the next one goes on from the last event
 _SHORTEST, _LONGEST = 1.0, 60.0  # seconds between attempts while the API server cannot be asked
+_LIVED = 10.0  # seconds after which a watch counts as one that works
 _GONE = 410  # HTTP status: the API server has forgotten the version from which the watch was to go on
 
 
@@ -64,19 +69,29 @@ class Watcher:
     def _follow(self) -> None:
         pause = _SHORTEST
         while not self._stopped.is_set():
-            try:
-                version = self._list()
-                self._on_problem(None)
-                pause = _SHORTEST if version else _LONGEST
-                while version and not self._stopped.is_set():
-                    version = self._watch(version)
-            except OvnError as e:
-                if isinstance(e, Refused) and e.details.get("http_status") == _GONE:
-                    continue
-                if not self._stopped.is_set():
-                    self._on_problem(e)
-                pause = min(pause * 2, _LONGEST)
+            begun, problem = time.monotonic(), self._follow_once()
+            if isinstance(problem, Refused) and problem.details.get("http_status") == _GONE:
+                problem = None
+            if problem is not None and not self._stopped.is_set():
+                self._on_problem(problem)
+            pause = _SHORTEST if time.monotonic() - begun > _LIVED else min(pause * 2, _LONGEST)
             self._stopped.wait(pause)
+
+    def _follow_once(self) -> OvnError | None:
+        """List, then watch until that ends, and return why it has."""
+        try:
+            version = self._list()
+            self._on_problem(None)
+            if not version:
+                self._stopped.wait(_LONGEST)  # a kind that is not served
+            while version and not self._stopped.is_set():
+                version = self._watch(version)
+        except OvnError as e:
+            return e
+        except Exception as e:  # an answer that is none, a fault in what is called: the next attempt may do better
+            _LOG.exception("%s cannot be followed", self.watched.kind)
+            return BadAnswer(f"{self.watched.kind} cannot be followed: {type(e).__name__}: {e}. It is tried again.")
+        return None
 
     def _list(self) -> str:
         watched = self.watched

@@ -12,8 +12,9 @@ import base64
 import datetime
 import typing as t
 
-from .._api.names import Object, labels
+from .._api.names import Object, labels, record_name
 from .._api.spec import ClusterSpec
+from .._databases import DATABASES
 from .._errors import Conflict, Refused
 from .._kubernetes.apply import ObjectChange, OnChange
 from .._kubernetes.client import Cluster
@@ -59,17 +60,22 @@ def authorities_of(
     for which in t.cast("tuple[AuthorityName, ...]", ("central", "chassis")):
         name = context.authority_name(which)
         secret = cluster.get("v1", "Secret", name, context.namespace)
-        if secret is None and not may_make:
+        if secret is None and (not may_make or _has_data(cluster, context)):
             raise Refused(lost_message(context, which))
         if secret is None:
-            secret = _make_authority(cluster, context, which, now)
+            secret = _create_authority(cluster, context, which, now)
         authority = SigningAuthority(*pair_of(secret), "", VALIDITY_DAYS)
         _check_end(authority, f"Secret {context.namespace}/{name}", context.warn, now)
         found[which] = authority
     return found
 
 
-def _make_authority(cluster: Cluster, context: Context, which: AuthorityName, now: datetime.datetime) -> Object:
+def _has_data(cluster: Cluster, context: Context) -> bool:
+    """Return whether there are databases of an earlier installation: hypervisors trust its CAs."""
+    return any(cluster.get("v1", "ConfigMap", record_name(context.name, d), context.namespace) for d in DATABASES)
+
+
+def _create_authority(cluster: Cluster, context: Context, which: AuthorityName, now: datetime.datetime) -> Object:
     title = "OVN CA" if which == "central" else "OVN chassis CA"
     certificate, key = new_authority(f"{title} {now:%Y-%m-%d %H:%M:%S}", now, AUTHORITY_DAYS)
     name = context.authority_name(which)
@@ -86,11 +92,12 @@ def _check_end(authority: SigningAuthority, place: str, warn: Warn, now: datetim
     end = authority.end
     if now >= end:
         raise Refused(
-            f"The CA in {place} has ended on {end:%Y-%m-%d}: nobody accepts what it signs. Nothing was changed."
+            f"The CA in {place} has ended on {end:%Y-%m-%d}: nobody accepts what it signs. Have somebody else issue the certificates (cert-manager, ovn_pki) "
+            "and set spec.tls.certificates to given. Nothing was changed."
         )
     if end - now < _WARN_BEFORE:
         warn(
-            f"The CA in {place} ends on {end:%Y-%m-%d}. The operator does not replace a CA; plan that in time (docs/operator.md)."
+            f"The CA in {place} ends on {end:%Y-%m-%d}, and the operator replaces none. Have somebody else issue the certificates before (docs/operator.md)."
         )
 
 
@@ -98,8 +105,8 @@ def lost_message(context: Context, which: AuthorityName) -> str:
     """Return that the CA is lost, and what to do."""
     return (
         f"Secret {context.namespace}/{context.authority_name(which)} with the CA of the operator does not exist, and there are certificates that it may "
-        f"have issued (Secret {context.spec.tls_secret}): a new CA would cut their connections. Restore it from a backup; or, if somebody else issues the "
-        "certificates, set spec.tls.certificates to given. Nothing was changed."
+        f"have issued (Secret {context.spec.tls_secret}), or databases whose clients trust it: a new CA would cut their connections. Restore it from a "
+        "backup; or, if somebody else issues the certificates, set spec.tls.certificates to given. Nothing was changed."
     )
 
 

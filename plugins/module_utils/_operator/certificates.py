@@ -33,7 +33,7 @@ RENEW_BEFORE_DAYS = 30
 _MANAGED_BY = "app.kubernetes.io/managed-by"
 
 
-class _Wanted(t.NamedTuple):
+class _DesiredSecret(t.NamedTuple):
     """A Secret as it should be: the cluster and place, the CA that signs, and what the certificate is for."""
 
     cluster: Cluster
@@ -56,8 +56,9 @@ def ensure_central(cluster: Cluster, context: Context, now: datetime.datetime) -
     if spec.tls.certificates == "given":
         _check_given(found, place, context, now)
         return
+    _check_owner(found, place)
     names = service_names(context.resource.get("spec") or {}, context.name, context.namespace, context.cluster_domain)
-    wanted = _Wanted(
+    desired = _DesiredSecret(
         cluster,
         context.namespace,
         place,
@@ -70,7 +71,7 @@ def ensure_central(cluster: Cluster, context: Context, now: datetime.datetime) -
     authorities = authorities_of(
         cluster, context, now, may_make=found is None and not rolled_out(context.resource.get("status") or {})
     )
-    _ensure(wanted, context, authorities, found, now)
+    _ensure(desired, context, authorities, found, now)
 
 
 def ensure_hypervisors(
@@ -79,15 +80,18 @@ def ensure_hypervisors(
     """Have the Secret of a hypervisor cluster there, in a namespace that is made if it is missing."""
     spec = context.spec
     namespace = place.namespace or context.namespace
-    _ensure_namespace(remote, namespace, context.on_change)
     if not spec.tls.enabled:
+        _ensure_namespace(remote, namespace, context.on_change)
         return
     label = f"Secret {namespace}/{spec.tls_secret} of {place.name}"
     found = remote.get("v1", "Secret", spec.tls_secret, namespace)
     if spec.tls.certificates == "given":
         _check_given(found, label, context, now)
         return
-    wanted = _Wanted(
+    _check_owner(found, label)
+    if found is None:
+        _ensure_namespace(remote, namespace, context.on_change)
+    desired = _DesiredSecret(
         remote,
         namespace,
         label,
@@ -97,7 +101,7 @@ def ensure_hypervisors(
         frozenset({"clientAuth"}),
         has_client_bundle=False,
     )
-    _ensure(wanted, context, authorities_of(central, context, now, may_make=False), found, now)
+    _ensure(desired, context, authorities_of(central, context, now, may_make=False), found, now)
 
 
 def node_signer(central: Cluster, context: Context) -> dict[str, t.Any] | None:
@@ -128,35 +132,34 @@ def _check_given(found: Object | None, place: str, context: Context, now: dateti
 
 
 def _ensure(
-    wanted: _Wanted,
+    desired: _DesiredSecret,
     context: Context,
     authorities: t.Mapping[AuthorityName, SigningAuthority],
     found: Object | None,
     now: datetime.datetime,
 ) -> None:
-    authority = authorities[wanted.signs]
+    authority = authorities[desired.signs]
     data = (found or {}).get("data") or {}
     own = authorities["central"].pem
     declared = Declared(
-        wanted.common_name,
-        subject_alt_names(wanted.names),
+        desired.common_name,
+        subject_alt_names(desired.names),
         authority.pem,
         _with_installed(data.get("ca.crt"), own),
-        RENEW_BEFORE_DAYS,
+        # Near the end of the CA a new certificate would end with it, as the one that is there does.
+        max(0, min(RENEW_BEFORE_DAYS, (authority.end - now).days - 1)),
         renew_on_issuer_change=False,
         remove_authorities=False,
-        extended_key_usage=wanted.usages,
+        extended_key_usage=desired.usages,
         client_ca_bundle=_with_installed(data.get(CLIENT_CA_KEY), own + authorities["chassis"].pem)
-        if wanted.has_client_bundle
+        if desired.has_client_bundle
         else "",
     )
-    if found is not None:
-        _check_owner(found, wanted.place)
-    state = secret_state(data, wanted.place, authority.pem, now, declared=declared, client_ca_key=CLIENT_CA_KEY)
+    state = secret_state(data, desired.place, authority.pem, now, declared=declared, client_ca_key=CLIENT_CA_KEY)
     if state["in_service"] and not state["signed_by_issuer"]:
         raise Refused(
-            f"The certificate in {wanted.place} is of another CA ({state['issuer_name']}) than the one in Secret "
-            f"{context.namespace}/{context.authority_name(wanted.signs)}: to replace it would cut connections. Set spec.tls.certificates to given, or "
+            f"The certificate in {desired.place} is of another CA ({state['issuer_name']}) than the one in Secret "
+            f"{context.namespace}/{context.authority_name(desired.signs)}: to replace it would cut connections. Set spec.tls.certificates to given, or "
             "restore the Secret with its CA. Nothing was changed."
         )
     if not state["reasons"]:
@@ -165,22 +168,24 @@ def _ensure(
     if state["needed"]:
         certificate, key = issue(
             authority,
-            wanted.common_name,
+            desired.common_name,
             now,
             subject_alt_names=declared.subject_alt_names,
-            extended_key_usage=wanted.usages,
+            extended_key_usage=desired.usages,
         )
         texts = {"tls.crt": certificate, "tls.key": key}
     texts["ca.crt"] = state["ca_bundle_wanted"]
-    if wanted.has_client_bundle:
+    if desired.has_client_bundle:
         texts[CLIENT_CA_KEY] = state["client_ca_bundle_wanted"]
     name = context.spec.tls_secret
     # One object, so that pods see key and certificate change together; the daemons load them without a restart.
-    wanted.cluster.apply(secret_of(context, name, wanted.namespace, texts))
-    context.on_change(ObjectChange("Secret", name, wanted.namespace, "changed" if found else "created", None, None))
+    desired.cluster.apply(secret_of(context, name, desired.namespace, texts))
+    context.on_change(ObjectChange("Secret", name, desired.namespace, "changed" if found else "created", None, None))
 
 
-def _check_owner(found: Object, place: str) -> None:
+def _check_owner(found: Object | None, place: str) -> None:
+    if found is None:
+        return
     owner = (found["metadata"].get("labels") or {}).get(_MANAGED_BY)
     if owner != MANAGER:
         raise Refused(

@@ -61,14 +61,14 @@ def roll_out(
     )
     result = present(cluster, params, check_mode=False, warn=warn)
     status = (result["cluster"] or {}).get("status") or {}
-    steps = fill_in_endpoints(cluster, name, namespace, status.get("endpoints") or {}, field_manager=MANAGER)
+    steps = fill_in_endpoints(cluster, name, namespace, status.get("endpoints") or {}, field_manager=MANAGER, warn=warn)
     objects = [*as_results(issued), *result["objects"]]
     changed = result["changed"] or bool(steps) or any(one["action"] != "unchanged" for one in objects)
     return {**result, "changed": changed, "objects": objects, "steps": [*result["steps"], *steps]}
 
 
 def delete(cluster: Cluster, resource: Object) -> dict[str, t.Any]:
-    """Delete the workloads of an OVNCluster that is being deleted, then let it go. Claims, records and Secrets stay; hypervisors run on as they are."""
+    """Delete the workloads of an OVNCluster that is being deleted, then remove its finalizer. Claims, records and Secrets stay, and hypervisors run on."""
     name, namespace = resource["metadata"]["name"], resource["metadata"]["namespace"]
     done: list[ObjectChange] = []
     try:
@@ -84,7 +84,7 @@ def delete(cluster: Cluster, resource: Object) -> dict[str, t.Any]:
         raise
     finalizers = [one for one in resource["metadata"].get("finalizers") or () if one != FINALIZER]
     _write_finalizers(cluster, resource, finalizers)
-    return {"changed": True, "objects": as_results(done), "steps": ["let the OVNCluster go"]}
+    return {"changed": True, "objects": as_results(done), "steps": ["remove the finalizer of the OVNCluster"]}
 
 
 def is_kept(resource: Object) -> bool:

@@ -12,6 +12,7 @@ import collections
 import datetime
 import logging
 import secrets
+import time
 import typing as t
 
 from .._api.names import API_VERSION, Object
@@ -23,6 +24,7 @@ from .._sentences import list_names
 _LOG = logging.getLogger("c5c3.ovn.operator")
 _COMPONENT = "ovn-operator"
 _LONGEST = 1024  # characters that the API server takes
+_SAME_REASON = 600.0  # seconds
 _MOST_NAMED = 3  # of a kind
 _REMEMBERED = 50  # warnings of a place: most come with every run
 
@@ -32,18 +34,25 @@ class Events:
 
     def __init__(self, cluster: Cluster, resource: Object) -> None:
         self._cluster, self._resource = cluster, resource
-        self._told: dict[str, tuple[str, str]] = {}
+        self._failures: dict[str, tuple[str, str, float]] = {}  # by place: reason, message, time
         self._warned: collections.defaultdict[str, list[str]] = collections.defaultdict(list)
 
     def changed(self, place: str, result: t.Mapping[str, t.Any]) -> None:
         """Tell what a run has changed."""
-        self._told.pop(place, None)
         self._write("Normal", "Changed", f"{place}: {describe_changes(result)}")
 
     def failed(self, place: str, reason: str, message: str) -> None:
-        if self._told.get(place) != (reason, message):
-            self._told[place] = (reason, message)
-            self._write("Warning", reason, f"{place}: {message}")
+        """Tell why a run has failed: once, and a cause whose words change with every attempt at most every ten minutes."""
+        former = self._failures.get(place)
+        now = time.monotonic()
+        if former is not None and former[0] == reason and (former[1] == message or now - former[2] < _SAME_REASON):
+            return
+        self._failures[place] = (reason, message, now)
+        self._write("Warning", reason, f"{place}: {message}")
+
+    def succeeded(self, place: str) -> None:
+        """The next failure is a new one."""
+        self._failures.pop(place, None)
 
     def warned(self, place: str, message: str) -> None:
         if message not in self._warned[place]:

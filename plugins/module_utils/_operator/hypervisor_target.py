@@ -19,7 +19,7 @@ from .._errors import OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.client import Cluster
 from .._kubernetes.watcher import Watched, Watcher
 from .events import Events
-from .hypervisors import refuse_same_place, roll_out
+from .hypervisors import refuse_same_place, refuse_second_place, roll_out
 from .kubeconfig import place_of, read_kubeconfig
 from .status_writer import StatusWriter
 from .target import Shared, Target
@@ -28,20 +28,58 @@ _OPENING = threading.Lock()  # loading a kubeconfig goes through a default that 
 _NODE_CONDITIONS = ("Ready",)
 
 
+class Claims:
+    """Which hypervisor cluster an API server and namespace is: two entries for one would issue each other's certificates in turn."""
+
+    def __init__(self) -> None:
+        self._lock, self._places = threading.Lock(), dict[str, tuple[str, str]]()
+
+    def claim(self, name: str, server: str, namespace: str) -> None:
+        """Record it, or raise `Refused` if it is another one's."""
+        with self._lock:
+            other = next(
+                (one for one, place in self._places.items() if place == (server, namespace) and one != name), ""
+            )
+            if other:
+                raise Refused(
+                    f"Hypervisor clusters {other} and {name} are namespace {namespace} of the same API server ({server}). Take one of them out of "
+                    "hypervisorClusters. Nothing was changed by this one."
+                )
+            self._places[name] = (server, namespace)
+
+    def release(self, name: str) -> None:
+        """It is not looked after any more."""
+        with self._lock:
+            self._places.pop(name, None)
+
+
 class HypervisorTarget(Target):
     """`place` is as the newest OVNCluster declares it."""
 
     def __init__(
-        self, shared: Shared, resource: Object, place: HypervisorCluster, events: Events, status: StatusWriter
+        self,
+        shared: Shared,
+        resource: Object,
+        place: HypervisorCluster,
+        events: Events,
+        status: StatusWriter,
+        claims: Claims,
     ) -> None:
         metadata = resource["metadata"]
         super().__init__(shared, f"{metadata['namespace']}/{metadata['name']}", place.name, events)
         self.place = place
-        self._name, self._namespace, self._status = metadata["name"], metadata["namespace"], status
+        self._name, self._namespace, self._status, self._claims = (
+            metadata["name"],
+            metadata["namespace"],
+            status,
+            claims,
+        )
         self._remote: Cluster | None = None
         self._opened_with: t.Any = None  # the version of the Secret, the place, and the TLS settings
         self._watchers: list[Watcher] = []
         self._away = False  # for one of the watchers, at least
+        self._is_stopped = False
+        self._server, self._has_moved = "", False  # the address of the API server, and whether that has changed
 
     @property
     def requests(self) -> int:
@@ -49,30 +87,38 @@ class HypervisorTarget(Target):
 
     def stop(self) -> None:
         """Look after it no longer. What runs there runs on."""
+        self._is_stopped = True
         self.worker.stop()
         self._close()
-        self.shared.metrics.forget(self.key, self.name)
+        self._claims.release(self.name)
+        self.shared.metrics.remove(self.key, self.name)
 
     def record(self, outcome: TargetOutcome) -> None:
-        self._status.record_cluster(self.name, outcome)
+        if not self._is_stopped:
+            self._status.record_cluster(self.name, outcome)
 
     def run(self) -> dict[str, t.Any] | None:
         central = self.shared.cluster
         resource = central.get(API_VERSION, "OVNCluster", self._name, self._namespace)
         if resource is None or resource["metadata"].get("deletionTimestamp"):
             return None  # the hypervisors go on with what they have
+        spec = parse_spec(resource.get("spec") or {}, name=self._name, namespace=self._namespace)
+        # Once, for the connection and for what is done over it.
+        place = next((one for one in spec.hypervisor_clusters if one.name == self.name), None)
+        if place is None:
+            return None
         try:
-            spec = parse_spec(resource.get("spec") or {}, name=self._name, namespace=self._namespace)
-            remote = self._connect(resource, spec)
-            return roll_out(central, remote, resource, self.place, warn=self.warn)
+            remote = self._connect(resource, spec, place)
+            result = roll_out(central, remote, resource, place, keeps_api_server=not self._has_moved, warn=self.warn)
         except OvnError:
             if not self._watchers:  # nothing would wake it
                 self._close()
             raise
+        self._has_moved = False
+        return result
 
-    def _connect(self, resource: Object, spec: ClusterSpec) -> Cluster:
+    def _connect(self, resource: Object, spec: ClusterSpec, place: HypervisorCluster) -> Cluster:
         """Return the client, a new one if the Secret or the place has changed."""
-        place = self.place
         secret = self.shared.cluster.get("v1", "Secret", place.kubeconfig_secret_ref.name, self._namespace)
         content = read_kubeconfig(secret, place.kubeconfig_secret_ref, self._namespace)
         version = (t.cast("Object", secret)["metadata"]["resourceVersion"], place, spec.tls)
@@ -83,9 +129,16 @@ class HypervisorTarget(Target):
             remote = Cluster(
                 {"kubeconfig": content}, credentials=place_of(place.kubeconfig_secret_ref, self._namespace)
             )
+        namespace = place.namespace or self._namespace
+        self._claims.claim(self.name, remote.server, namespace)
         refuse_same_place(remote, resource, place)
+        refuse_second_place(remote, resource, place)
+        self._has_moved = self._has_moved or self._server not in ("", remote.server)
+        self._server = remote.server
         self._remote, self._opened_with = remote, version
-        self._watch(remote, spec, place.namespace or self._namespace)
+        self._watch(remote, spec, namespace)
+        if self._is_stopped:  # meanwhile
+            self._close()
         return remote
 
     def _watch(self, remote: Cluster, spec: ClusterSpec, namespace: str) -> None:
@@ -101,17 +154,16 @@ class HypervisorTarget(Target):
             followed.append((Watched("certificates.k8s.io/v1", "CertificateSigningRequest"), request_extract))
         self._away = False
         self._watchers = [
-            Watcher(remote, watched, extract, lambda _name, _extract: self.worker.wake(), self._on_problem).start()
+            Watcher(remote, watched, extract, lambda _name, _extract: self.worker.wake(), self.on_problem).start()
             for watched, extract in followed
         ]
 
-    def _on_problem(self, problem: OvnError | None) -> None:
+    def on_problem(self, problem: OvnError | None) -> None:
         """A cluster that was away is looked at as soon as it answers again, however long the pauses between attempts have become."""
         was_away, self._away = self._away, isinstance(problem, (Unreachable, TimedOut))
         if was_away and problem is None:
             self.worker.wake(urgent=True)
-        if isinstance(problem, Refused):
-            self.warn(f"{problem} Until then changes there are noticed only every {self.shared.options.resync:g} s.")
+        super().on_problem(problem)
 
     def _close(self) -> None:
         for watcher in self._watchers:

@@ -13,7 +13,7 @@ import tempfile
 import typing as t
 
 from .._api.hypervisor_clusters import HypervisorCluster
-from .._api.names import API_VERSION, Object
+from .._api.names import API_VERSION, Object, labels
 from .._api.spec import ClusterSpec, parse_spec
 from .._api.status import rolled_out
 from .._errors import InvalidInput, Refused
@@ -53,6 +53,7 @@ def roll_out(
     resource: Object,
     place: HypervisorCluster,
     *,
+    keeps_api_server: bool,
     warn: t.Callable[[str], None],
 ) -> dict[str, t.Any]:
     """Bring the hypervisors of one cluster to what the OVNCluster declares, and return the result of the module ovn_hypervisors."""
@@ -77,7 +78,9 @@ def roll_out(
         wait_timeout=_WAIT,
     )
     with tempfile.TemporaryDirectory(prefix="c5c3-ovn-") as directory:
-        result = converge(remote, params, directory=directory, check_mode=False, warn=warn, keeps_api_server=True)
+        result = converge(
+            remote, params, directory=directory, check_mode=False, warn=warn, keeps_api_server=keeps_api_server
+        )
     objects = [*as_results(issued), *result["objects"]]
     return {
         **result,
@@ -99,4 +102,21 @@ def refuse_same_place(remote: Cluster, resource: Object, place: HypervisorCluste
         raise Refused(
             f"Hypervisor cluster {place.name} is the cluster of the control plane, and its pods would share namespace {namespace}. Set "
             "hypervisorClusters[].namespace to another one."
+        )
+
+
+def refuse_second_place(remote: Cluster, resource: Object, place: HypervisorCluster) -> None:
+    """Raise `Refused` if the daemons of this OVNCluster run in another namespace of that cluster: a node has one Open vSwitch."""
+    name, namespace = resource["metadata"]["name"], place.namespace or resource["metadata"]["namespace"]
+    selector = ",".join(f"{key}={value}" for key, value in labels(name).items())
+    try:
+        found = remote.list("apps/v1", "DaemonSet", labels=selector)
+    except Refused:
+        return  # no right to look outside of its namespace
+    others = sorted({one["metadata"]["namespace"] for one in found} - {namespace})
+    if others:
+        raise Refused(
+            f"Hypervisor cluster {place.name} has the daemons of OVNCluster {name} in namespace {others[0]} already, and its namespace is {namespace}: a node "
+            f"would have two of each. Set hypervisorClusters[].namespace to {others[0]}, or remove those first (c5c3.ovn.hypervisors with "
+            "ovn_hypervisor_state=absent). Nothing was changed."
         )

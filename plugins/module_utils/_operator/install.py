@@ -13,7 +13,7 @@ import typing as t
 from .._api.crds import check_revision
 from .._api.names import API_VERSION, Object
 from .._deadline import Deadline
-from .._errors import OvnError, Refused, TimedOut
+from .._errors import Conflict, OvnError, Refused, TimedOut
 from .._kubernetes.apply import ObjectChange, converge, delete, key_of, list_objects, prune
 from .._kubernetes.client import Cluster
 from .._kubernetes.pod_watch import watch_pods
@@ -33,6 +33,7 @@ _KINDS = (
     ("rbac.authorization.k8s.io/v1", "Role"),
     ("v1", "ServiceAccount"),
 )
+_ATTEMPTS = 5
 _SELECTOR = f"app.kubernetes.io/name={NAME}"
 
 
@@ -76,42 +77,53 @@ def install(
 
 
 def uninstall(cluster: Cluster, namespace: str, *, check_mode: bool, deadline: Deadline) -> Progress:
-    """Delete the operator and its rights. OVNClusters, their definitions and all that runs stay; without their finalizer they can be deleted later."""
+    """Delete the operator and its rights. OVNClusters, their definitions and all that runs stay; without their finalizer they can be deleted later.
+
+    Its rights go last: its pods need them until they have ended, and they tell the next run, after a cut-off one, which OVNClusters it has looked after.
+    """
     progress = Progress()
     observed = list_objects(cluster, _KINDS, None, _SELECTOR)
-    deployment = next((one for key, one in observed.items() if key[1:3] == ("Deployment", namespace)), None)
-    kept = [
-        one
-        for one in cluster.list(API_VERSION, "OVNCluster", watched_namespace(deployment, namespace) or None)
-        if FINALIZER in (one["metadata"].get("finalizers") or ())
-    ]
-    _refuse_ending(kept)
     ours = [
         observed[key]
         for kind in _KINDS
         for key in sorted(observed)
         if key[:2] == kind and _is_of(observed[key], namespace, observed.values())
     ]
-    for one in ours:
-        change = delete(cluster, one, check_mode=check_mode)
-        if change is not None:
-            progress.done.append(change)
-    if deployment is not None and not check_mode:
+    watched = watched_namespace(ours, namespace)
+    _refuse_ending(_kept(cluster, watched))
+    is_workload = {"Deployment", "PodDisruptionBudget"}
+    _delete(cluster, [one for one in ours if one["kind"] in is_workload], progress, check_mode=check_mode)
+    if any(one["kind"] == "Deployment" for one in ours) and not check_mode:
         # Its pods would write the finalizer again.
         watch_pods(cluster, namespace, lambda pods: not pods, labels=_SELECTOR, timeout=deadline.left())
-    for one in kept:
-        progress.done.append(_let_go(cluster, one, check_mode=check_mode))
+    for one in _kept(cluster, watched):
+        progress.done.append(_remove_finalizer(cluster, one, check_mode=check_mode))
+    _delete(cluster, [one for one in ours if one["kind"] not in is_workload], progress, check_mode=check_mode)
     return progress
 
 
-def watched_namespace(deployment: Object | None, namespace: str) -> str:
-    """Return the namespace whose OVNClusters the operator looks after, empty for all: by its options, else its own. Pure."""
-    containers = (deployment or {}).get("spec", {}).get("template", {}).get("spec", {}).get("containers") or ()
-    for argument in (text for one in containers for text in one.get("args") or ()):
-        option, _equals, value = argument.partition("=")
-        if option == "--namespace":
-            return str(value)
-    return namespace
+def _kept(cluster: Cluster, watched: str) -> list[Object]:
+    """Return the OVNClusters with the finalizer of the operator."""
+    found = cluster.list(API_VERSION, "OVNCluster", watched or None)
+    return [one for one in found if FINALIZER in (one["metadata"].get("finalizers") or ())]
+
+
+def _delete(cluster: Cluster, objects: t.Iterable[Object], progress: Progress, *, check_mode: bool) -> None:
+    for one in objects:
+        change = delete(cluster, one, check_mode=check_mode)
+        if change is not None:
+            progress.done.append(change)
+
+
+def watched_namespace(ours: t.Iterable[Object], namespace: str) -> str:
+    """Return the namespace whose OVNClusters the operator looks after, empty for all, by where its rights count; its own if it has none. Pure."""
+    bindings = [
+        (one["kind"], str(one["metadata"].get("namespace") or "")) for one in ours if one["metadata"]["name"] == NAME
+    ]
+    places = [place for kind, place in bindings if kind == "RoleBinding"]
+    if places:
+        return places[0]
+    return "" if any(kind == "ClusterRoleBinding" for kind, _place in bindings) else namespace
 
 
 def _refuse_ending(kept: t.Iterable[Object]) -> None:
@@ -146,17 +158,25 @@ def _binds(binding: Object, role: Object) -> bool:
     return bool(same_place and binding["roleRef"]["name"] == role["metadata"]["name"])
 
 
-def _let_go(cluster: Cluster, resource: Object, *, check_mode: bool) -> ObjectChange:
+def _remove_finalizer(cluster: Cluster, resource: Object, *, check_mode: bool) -> ObjectChange:
+    """Observers write the status meanwhile, so a conflict is tried again with the newest version."""
     metadata = resource["metadata"]
-    finalizers = [one for one in metadata["finalizers"] if one != FINALIZER]
-    change = {"finalizers": finalizers, "resourceVersion": metadata["resourceVersion"]}
-    if not check_mode:
-        cluster.patch(
-            *(API_VERSION, "OVNCluster", metadata["name"], metadata["namespace"]),
-            {"metadata": change},
-            field_manager=MANAGER,
-        )
-    after = {**resource, "metadata": {**metadata, "finalizers": finalizers}}
+    place = (API_VERSION, "OVNCluster", metadata["name"], metadata["namespace"])
+    current: Object | None = resource
+    for attempt in range(_ATTEMPTS):
+        if check_mode or current is None:
+            break
+        finalizers = [one for one in current["metadata"].get("finalizers") or () if one != FINALIZER]
+        change = {"finalizers": finalizers, "resourceVersion": current["metadata"]["resourceVersion"]}
+        try:
+            cluster.patch(*place, {"metadata": change}, field_manager=MANAGER)
+            break
+        except Conflict:
+            if attempt == _ATTEMPTS - 1:
+                raise
+            current = cluster.get(*place)
+    left = [one for one in metadata["finalizers"] if one != FINALIZER]
+    after = {**resource, "metadata": {**metadata, "finalizers": left}}
     return ObjectChange("OVNCluster", metadata["name"], metadata["namespace"], "changed", resource, after)
 
 

@@ -50,13 +50,27 @@ def read_kubeconfig(
         ) from e
     if not isinstance(content, dict) or not content.get("clusters"):
         raise InvalidInput(f"{place_of(reference, namespace)}, is no kubeconfig: it names no clusters. Replace it.")
-    named = sorted(_forbidden(content))
+    try:
+        named, insecure = sorted(_forbidden(content)), _is_insecure(content)
+    except (TypeError, AttributeError) as e:
+        raise InvalidInput(
+            f"{place_of(reference, namespace)}, is no kubeconfig: clusters and users are not lists of mappings. Replace it."
+        ) from e
+    if insecure:
+        raise InvalidInput(
+            f"{place_of(reference, namespace)}, has insecure-skip-tls-verify: whoever is on the way would get the token, and the keys that are sent. Put the "
+            "certificate of its CA into certificate-authority-data."
+        )
     if named:
         raise InvalidInput(
             f"{place_of(reference, namespace)}, names {', '.join(named)}: the operator runs no programs and reads no files that a kubeconfig names. Put "
             "certificates and tokens into it (kubectl config view --flatten --minify)."
         )
     return content
+
+
+def _is_insecure(content: t.Mapping[str, t.Any]) -> bool:
+    return any((one.get("cluster") or {}).get("insecure-skip-tls-verify") for one in content["clusters"])
 
 
 def _forbidden(content: t.Mapping[str, t.Any]) -> set[str]:

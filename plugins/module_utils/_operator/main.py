@@ -48,13 +48,13 @@ def _parse(arguments: t.Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--metrics-port",
         type=int,
-        default=int(env.get("METRICS_PORT", "8080")),
+        default=env.get("METRICS_PORT", "8080"),
         help="port of /metrics, /healthz and /readyz (METRICS_PORT)",
     )
     parser.add_argument(
         "--resync",
         type=float,
-        default=float(env.get("RESYNC_SECONDS", "600")),
+        default=env.get("RESYNC_SECONDS", "600"),
         help="seconds until a place is looked at without a cause (RESYNC_SECONDS)",
     )
     parser.add_argument(
@@ -92,30 +92,34 @@ def main(arguments: t.Sequence[str] = tuple(sys.argv[1:])) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: ended.set())
 
-    def begin() -> None:
+    lost = threading.Event()
+
+    def start_leading() -> None:
         _LOG.info("Leading; looking after OVNClusters in %s", options.namespace or "all namespaces")
         shared.metrics.leader.set(1)
         operator.start()
 
-    def lost() -> None:
-        # Another process may lead already, and each run has a lock of its own: this one ends at once and begins anew as a candidate.
+    def stop_leading() -> None:
+        # Another process may lead already: this one ends at once, whatever it is doing, and begins anew as a candidate.
         _LOG.error("The Lease %s/%s was lost", options.leader_namespace, _LEASE)
+        lost.set()
         ended.set()
 
     identity = f"{os.environ.get('POD_NAME') or platform.node()}-{secrets.token_hex(4)}"
 
-    def stand() -> None:
+    def run_election() -> None:
         try:
-            lead(_LEASE, options.leader_namespace, identity, begin, lost)
+            lead(_LEASE, options.leader_namespace, identity, start_leading, stop_leading)
         except Exception:
             _LOG.exception("The election has failed")
+        lost.set()
         ended.set()
 
-    threading.Thread(target=stand, name="election", daemon=True).start()
+    threading.Thread(target=run_election, name="election", daemon=True).start()
     ended.wait()
-    finished = operator.stop(_GRACE)
+    finished = operator.stop(0 if lost.is_set() else _GRACE)
     _LOG.info("Ended%s", "" if finished else "; a run was cut off, and the next leader goes on with it")
-    return 0
+    return 1 if lost.is_set() else 0
 
 
 if __name__ == "__main__":

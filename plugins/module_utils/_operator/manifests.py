@@ -118,6 +118,7 @@ def _pod(options: OperatorOptions) -> Object:
     return {
         "serviceAccountName": NAME,
         "automountServiceAccountToken": True,
+        "enableServiceLinks": False,
         "priorityClassName": "system-cluster-critical",
         **({"imagePullSecrets": [{"name": name} for name in options.pull_secrets]} if options.pull_secrets else {}),
         "securityContext": {

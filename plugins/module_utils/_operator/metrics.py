@@ -62,8 +62,8 @@ class Metrics:
         if result != "waiting":
             self.ready.labels(cluster, target).set(result != "failed")
 
-    def forget(self, cluster: str, target: str) -> None:
-        """Take a target out that is not there any more."""
+    def remove(self, cluster: str, target: str) -> None:
+        """Remove the values of a target that is not there any more."""
         for one in (self.seconds, self.requests, self.ready):
             with contextlib.suppress(KeyError):
                 one.remove(cluster, target)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
+from .._errors import OvnError
 from .._kubernetes.client import Cluster
 
 API_VERSION = "neutron.openstack.c5c3.io/v1alpha1"
@@ -37,16 +38,35 @@ def neutron_patch(neutron: Object, name: str, namespace: str, endpoints: t.Mappi
 
 
 def fill_in_endpoints(
-    cluster: Cluster, name: str, namespace: str, endpoints: t.Mapping[str, str], *, field_manager: str
+    cluster: Cluster,
+    name: str,
+    namespace: str,
+    endpoints: t.Mapping[str, str],
+    *,
+    field_manager: str,
+    warn: t.Callable[[str], None],
 ) -> list[str]:
-    """Write the endpoints to all Neutron resources of this OVNCluster, and return what was done."""
-    done = []
-    for one in cluster.list(API_VERSION, KIND):
+    """Write the endpoints to all Neutron resources of this OVNCluster, and return what was done.
+
+    One that cannot be written is a warning: OVN itself is as declared.
+    """
+    done: list[str] = []
+    try:
+        found = cluster.list(API_VERSION, KIND)
+    except OvnError as e:
+        warn(f"The endpoints were not written to Neutron: {e}")
+        return done
+    for one in found:
         patch = neutron_patch(one, name, namespace, endpoints)
-        if patch is not None:
-            metadata = one["metadata"]
+        if patch is None:
+            continue
+        metadata = one["metadata"]
+        place = f"Neutron {metadata['namespace']}/{metadata['name']}"
+        try:
             cluster.patch(
-                API_VERSION, KIND, metadata["name"], metadata["namespace"], patch, field_manager=field_manager
+                *(API_VERSION, KIND, metadata["name"], metadata["namespace"]), patch, field_manager=field_manager
             )
-            done.append(f"write the endpoints to Neutron {metadata['namespace']}/{metadata['name']}")
+            done.append(f"write the endpoints to {place}")
+        except OvnError as e:
+            warn(f"The endpoints were not written to {place}: {e}")
     return done

@@ -18,7 +18,7 @@ from .._api.status import rolled_out
 from .._kubernetes.watcher import Watched, Watcher
 from .control_plane import delete, is_kept, roll_out
 from .events import Events
-from .hypervisor_target import HypervisorTarget, identity, version_of
+from .hypervisor_target import Claims, HypervisorTarget, identity, version_of
 from .status_writer import StatusWriter
 from .target import Shared, Target
 
@@ -74,6 +74,7 @@ class OperatedCluster(Target):
         self._own_secrets: set[str] = set()
         self._secrets: dict[str, str] = {}  # by hypervisor cluster, the Secret with its kubeconfig
         self._watchers: list[Watcher] = []
+        self._claims = Claims()
 
     def start(self) -> OperatedCluster:
         self.worker.start()
@@ -90,11 +91,14 @@ class OperatedCluster(Target):
                 Watched(api_version, kind, self._namespace, labels=selector),
                 identity,
                 lambda _name, _extract: self.worker.wake(),
+                self.on_problem,
             ).start()
             for api_version, kind in kinds
         ]
         secrets = Watched("v1", "Secret", self._namespace)
-        self._watchers.append(Watcher(self.shared.cluster, secrets, version_of, self._on_secret).start())
+        self._watchers.append(
+            Watcher(self.shared.cluster, secrets, version_of, self._on_secret, self.on_problem).start()
+        )
         return self
 
     def stop(self) -> None:
@@ -104,7 +108,7 @@ class OperatedCluster(Target):
         for place in self.places.values():
             place.stop()
         self.worker.stop()
-        self.shared.metrics.forget(self.key, self.name)
+        self.shared.metrics.remove(self.key, self.name)
 
     def targets(self) -> list[Target]:
         return [self, *self.places.values()]
@@ -163,7 +167,7 @@ class OperatedCluster(Target):
             )
         for name, one in wanted.items():
             if name not in places:
-                places[name] = HypervisorTarget(self.shared, resource, one, self.events, self._status)
+                places[name] = HypervisorTarget(self.shared, resource, one, self.events, self._status, self._claims)
                 places[name].worker.start()
                 places[name].worker.wake(urgent=True)
             elif places[name].place != one:

@@ -12,7 +12,7 @@ import time
 import typing as t
 
 from .._api.operator_status import TargetOutcome
-from .._errors import OvnError
+from .._errors import OvnError, Refused
 from .._kubernetes.client import Cluster
 from .events import Events
 from .metrics import Metrics
@@ -59,6 +59,11 @@ class Target:
         """Return how many requests were sent to the API server of this place."""
         return self.shared.cluster.requests
 
+    def on_problem(self, problem: OvnError | None) -> None:
+        """Something that wakes this place cannot be followed, or can again (None)."""
+        if isinstance(problem, Refused):
+            self.warn(f"{problem} Until then changes there are noticed only every {self.shared.options.resync:g} s.")
+
     def warn(self, message: str) -> None:
         self.events.warned(self.name, message)
 
@@ -71,6 +76,11 @@ class Target:
             self._count("waiting", begun, requests)
             return True
         except OvnError as e:
+            if "holder" in e.details:  # another run is at work, a playbook for example
+                self.record(TargetOutcome(False, "Waiting", str(e)))
+                self._count("waiting", begun, requests)
+                self.worker.wake()
+                return True
             reason = type(e).__name__
             if any(one["action"] != "unchanged" for one in e.details.get("objects") or ()) or e.details.get("steps"):
                 self.events.changed(self.name, e.details)
@@ -79,16 +89,13 @@ class Target:
             self._count("failed", begun, requests)
             return False
         except Exception as e:
-            self.record(
-                TargetOutcome(
-                    False,
-                    "Fault",
-                    f"An error that nobody has expected: {type(e).__name__}: {e}. See the log of the operator.",
-                )
-            )
+            message = f"Unexpected error, {type(e).__name__}: {e}. See the log of the operator."
+            self.events.failed(self.name, "Fault", message)
+            self.record(TargetOutcome(False, "Fault", message))
             self._count("failed", begun, requests)
             raise
         if result is not None:
+            self.events.succeeded(self.name)
             if result["changed"]:
                 self.events.changed(self.name, result)
             self.record(TargetOutcome(True, "AsDeclared", "As declared."))

@@ -45,6 +45,12 @@ def user(**fields: t.Any) -> dict[str, t.Any]:
         (secret(user(exec={"command": "aws"})), "names exec: the operator runs no programs"),
         (secret(user(**{"auth-provider": {"name": "gcp"}})), "names auth-provider"),
         (secret(user(**{"client-key": "/a", "client-certificate": "/b"})), "names client-certificate, client-key"),
+        (secret({**GOOD, "users": 7}), "clusters and users are not lists of mappings"),
+        (secret({**GOOD, "clusters": ["a"]}), "clusters and users are not lists of mappings"),
+        (
+            secret({**GOOD, "clusters": [{"name": "a", "cluster": {"insecure-skip-tls-verify": True}}]}),
+            "has insecure-skip-tls-verify",
+        ),
         (secret(user(tokenFile="/var/run/secrets/kubernetes.io/serviceaccount/token")), "names tokenFile"),
         (
             secret({**GOOD, "clusters": [{"name": "a", "cluster": {"certificate-authority": "/etc/shadow"}}]}),
