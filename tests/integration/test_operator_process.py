@@ -120,6 +120,29 @@ def test_one_process_leads_and_another_one_goes_on(plane: ControlPlane, start: t
     assert "Ended" in second.log.read_text()
 
 
+def test_a_leader_that_cannot_renew_its_lease_ends_at_once(
+    plane: ControlPlane, start: t.Callable[..., Process]
+) -> None:
+    """A short silence of the API server is none of that; after ten seconds another process may lead."""
+    define(plane)
+    process = start()
+    until(process.leads, f"the process to lead: {process.log.read_text()}", 40)
+    plane.server.freeze()
+    try:
+        time.sleep(3)
+        assert process.process.poll() is None
+    finally:
+        plane.server.thaw()
+    time.sleep(5)
+    assert process.leads()
+    plane.server.freeze()
+    try:
+        assert process.process.wait(timeout=60) == 1
+    finally:
+        plane.server.thaw()
+    assert "was lost" in process.log.read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [(("--resync=1",), "--resync is less than 10 seconds"), (("--log-level=loud",), "invalid choice: 'loud'")],

@@ -8,6 +8,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired import (
     DesiredCluster,
+    check_unchanged,
     desired_from_params,
     is_config,
     keep_claims,
@@ -246,3 +247,30 @@ def test_the_resource_of_another_client_is_not_deleted() -> None:
     refuse_deletion({"spec_from": "options"}, "ovn")
     with pytest.raises(Refused, match=r"OVNCluster ovn is not deleted: .* Delete it with that client"):
         refuse_deletion({"spec_from": "resource"}, "ovn")
+
+
+READ = {"metadata": {"name": "ovn", "namespace": "net", "uid": "1", "generation": 2}}
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        {"metadata": {**READ["metadata"], "generation": 3}},
+        {"metadata": {**READ["metadata"], "uid": "2"}},
+        {"metadata": {**READ["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}},
+        None,
+    ],
+    ids=["edited", "another one", "being deleted", "gone"],
+)
+def test_what_happened_while_the_lock_was_waited_for_ends_the_run(now: dict[str, t.Any] | None) -> None:
+    check_unchanged(READ, {**READ, "status": {"conditions": []}})
+    with pytest.raises(
+        Refused, match="OVNCluster ovn in namespace net was changed or deleted while another run was waited for"
+    ):
+        check_unchanged(READ, now)
+
+
+def test_a_resource_that_is_being_deleted_is_not_rolled_out() -> None:
+    ending = {**KIND, "metadata": {**READ["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {}}
+    with pytest.raises(Refused, match="is being deleted"):
+        desired(ending, spec_from="resource")
