@@ -25,7 +25,7 @@ from .target import Shared, Target
 CONTROL_PLANE = "control-plane"
 
 
-class Seen(t.NamedTuple):
+class ObservedResource(t.NamedTuple):
     """What of an OVNCluster wakes whom. `conditions` are those of observers and runs."""
 
     uid: str
@@ -36,11 +36,11 @@ class Seen(t.NamedTuple):
     conditions: t.Any
 
 
-def see(resource: Object) -> Seen:
+def observe_resource(resource: Object) -> ObservedResource:
     """Return the parts of the OVNCluster that matter to the operator. Pure."""
     metadata, status = resource["metadata"], resource.get("status") or {}
     conditions = {one["type"]: one["status"] for one in status.get("conditions") or () if one["type"] != RECONCILED}
-    return Seen(
+    return ObservedResource(
         metadata["uid"],
         metadata["generation"],
         bool(metadata.get("deletionTimestamp")),
@@ -50,7 +50,7 @@ def see(resource: Object) -> Seen:
     )
 
 
-def told_generation(resource: Object) -> int:
+def reported_generation(resource: Object) -> int:
     """Return the generation that the condition of the operator is about, 0 without one. Pure."""
     conditions = (resource.get("status") or {}).get("conditions") or ()
     return next((int(one.get("observedGeneration") or 0) for one in conditions if one["type"] == RECONCILED), 0)
@@ -67,9 +67,9 @@ class OperatedCluster(Target):
         self.uid = metadata["uid"]
         self._name, self._namespace = metadata["name"], metadata["namespace"]
         self._status = StatusWriter(shared.cluster, resource)
-        self._seen: Seen | None = None
+        self._observed: ObservedResource | None = None
         self._generation = 0  # of the last run
-        self._told = told_generation(resource)  # the newest generation that the condition is about
+        self._reported = reported_generation(resource)  # the newest generation that the condition is about
         self.places: dict[str, HypervisorTarget] = {}
         self._own_secrets: set[str] = set()
         self._secrets: dict[str, str] = {}  # by hypervisor cluster, the Secret with its kubeconfig
@@ -113,13 +113,13 @@ class OperatedCluster(Target):
     def targets(self) -> list[Target]:
         return [self, *self.places.values()]
 
-    def on_change(self, seen: Seen) -> None:
-        """The OVNCluster has changed, or was seen for the first time."""
-        before, self._seen = self._seen, seen
-        edited = before is None or (before.generation, before.is_deleted) != (seen.generation, seen.is_deleted)
-        if edited or (before is not None and before.conditions != seen.conditions):
+    def on_change(self, observed: ObservedResource) -> None:
+        """The OVNCluster has changed, or was observed for the first time."""
+        before, self._observed = self._observed, observed
+        edited = before is None or (before.generation, before.is_deleted) != (observed.generation, observed.is_deleted)
+        if edited or (before is not None and before.conditions != observed.conditions):
             self.worker.wake(urgent=edited)
-        if before is not None and (before.rolled_out, before.endpoints) != (seen.rolled_out, seen.endpoints):
+        if before is not None and (before.rolled_out, before.endpoints) != (observed.rolled_out, observed.endpoints):
             for place in list(self.places.values()):
                 place.worker.wake(urgent=True)
 
@@ -144,9 +144,9 @@ class OperatedCluster(Target):
             return None
         spec = parse_spec(resource.get("spec") or {}, name=self._name, namespace=self._namespace)
         self._place_targets(resource, spec)
-        if self._told != self._generation:
+        if self._reported != self._generation:
             self.record(TargetOutcome(False, "RollingOut", f"Generation {self._generation} is rolled out."))
-            self._told = self._generation
+            self._reported = self._generation
         domain = self.shared.options.cluster_domain
         return roll_out(cluster, resource, cluster_domain=domain, warn=self.warn)
 

@@ -16,7 +16,7 @@ import typing as t
 from .._api.names import API_VERSION
 from .._errors import OvnError
 from .._kubernetes.watcher import Watched, Watcher
-from .operated_cluster import OperatedCluster, see
+from .operated_cluster import OperatedCluster, observe_resource
 from .target import Shared, Target
 
 _LOG = logging.getLogger("c5c3.ovn.operator")
@@ -28,7 +28,7 @@ class Operator:
         self._clusters: dict[str, OperatedCluster] = {}
         self._lock = threading.Lock()
         watched = Watched(API_VERSION, "OVNCluster", shared.options.namespace)
-        self._watcher = Watcher(shared.cluster, watched, see, self._on_cluster, self._on_problem)
+        self._watcher = Watcher(shared.cluster, watched, observe_resource, self._on_cluster, self._on_problem)
         self._problem: OvnError | None = None
         shared.metrics.queue.set_function(lambda: float(sum(one.worker.is_due for one in self.targets())))
 
@@ -59,14 +59,14 @@ class Operator:
             _LOG.warning("OVNClusters cannot be followed: %s", problem)
         self._problem = problem
 
-    def _on_cluster(self, key: str, seen: t.Any) -> None:
+    def _on_cluster(self, key: str, observed: t.Any) -> None:
         namespace, _slash, name = key.partition("/")
         with self._lock:
             known = self._clusters.get(key)
-            if known is not None and (seen is None or seen.uid != known.uid):
+            if known is not None and (observed is None or observed.uid != known.uid):
                 self._clusters.pop(key).stop()
                 known = None
-        if seen is None:
+        if observed is None:
             return
         if known is None:
             resource = self._shared.cluster.get(API_VERSION, "OVNCluster", name, namespace)
@@ -75,4 +75,4 @@ class Operator:
             known = OperatedCluster(self._shared, resource).start()
             with self._lock:
                 self._clusters[key] = known
-        known.on_change(seen)
+        known.on_change(observed)
