@@ -23,17 +23,6 @@ HEAD = "# Written by docs/site/deploy.py; docs/operator.md says how to use it.\n
 # With these all OVNClusters, claims and CAs would go. Flux leaves them when its Kustomization goes.
 KEPT = ("Namespace", "CustomResourceDefinition")
 NEVER_PRUNED = {"kustomize.toolkit.fluxcd.io/prune": "disabled"}
-_FILES = {
-    "Namespace": "namespace.yaml",
-    "CustomResourceDefinition": "crds.yaml",
-    "ServiceAccount": "rbac.yaml",
-    "ClusterRole": "rbac.yaml",
-    "ClusterRoleBinding": "rbac.yaml",
-    "Role": "rbac.yaml",
-    "RoleBinding": "rbac.yaml",
-    "PodDisruptionBudget": "operator.yaml",
-    "Deployment": "operator.yaml",
-}
 
 
 class _Dumper(yaml.SafeDumper):
@@ -46,9 +35,16 @@ class _Dumper(yaml.SafeDumper):
         super().increase_indent(flow, False)
 
 
+def file_name(manifest: t.Mapping[str, t.Any]) -> str:
+    """Each object has a file of its own, with the name of its kind; definitions with their plural."""
+    if manifest["kind"] == "CustomResourceDefinition":
+        return f"{manifest['spec']['names']['plural']}.yaml"
+    return f"{manifest['kind'].lower()}.yaml"
+
+
 def files() -> dict[str, str]:
     """The content of each file of deploy/."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, str] = {}
     for one in operator_manifests(OperatorOptions(NAMESPACE, NAMESPACE, {})):
         # A run compares the hash of what it would apply: of definitions that are as it knows them it writes nothing.
         shown = with_hash(one) if one["kind"] == "CustomResourceDefinition" else one
@@ -56,14 +52,14 @@ def files() -> dict[str, str]:
             annotations = {**(shown["metadata"].get("annotations") or {}), **NEVER_PRUNED}
             shown = {**shown, "metadata": {**shown["metadata"], "annotations": annotations}}
         text = yaml.dump(shown, Dumper=_Dumper, sort_keys=False, width=100)
-        found.setdefault(_FILES[one["kind"]], []).append(text)
+        found[file_name(one)] = text
     kustomization = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
         "resources": list(found),
         "images": [{"name": REPOSITORY, "newTag": VERSION}],
     }
-    texts = {name: HEAD + "---\n" + "---\n".join(parts) for name, parts in found.items()}
+    texts = {name: f"{HEAD}---\n{text}" for name, text in found.items()}
     return {"kustomization.yaml": f"{HEAD}---\n{yaml.dump(kustomization, Dumper=_Dumper, sort_keys=False)}", **texts}
 
 

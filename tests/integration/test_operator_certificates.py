@@ -40,7 +40,10 @@ class Site:
         self.changes: list[str] = []
         self.warnings: list[str] = []
 
-    def context(self, spec: t.Mapping[str, t.Any] = SPEC, status: t.Mapping[str, t.Any] | None = None) -> Context:
+    def context(
+        self, spec: t.Mapping[str, t.Any] | None = None, status: t.Mapping[str, t.Any] | None = None
+    ) -> Context:
+        spec = SPEC if spec is None else spec
         metadata = {"name": "ovn", "namespace": self.namespace, "generation": 1}
         resource = {"metadata": metadata, "spec": dict(spec), "status": dict(status or {})}
         parsed = parse_spec(dict(spec), name="ovn", namespace=self.namespace)

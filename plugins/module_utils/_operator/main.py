@@ -124,4 +124,4 @@ def main(arguments: t.Sequence[str] = tuple(sys.argv[1:])) -> int:
 
 if __name__ == "__main__":
     with contextlib.suppress(KeyboardInterrupt):
-        sys.exit(main())
+        raise SystemExit(main())

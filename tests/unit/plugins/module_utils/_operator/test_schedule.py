@@ -45,7 +45,7 @@ def test_after_a_quiet_run_it_is_looked_at_by_the_resync() -> None:
 @pytest.mark.parametrize(("failures", "pause"), [(1, 5), (2, 10), (3, 20), (7, LONGEST_PAUSE), (50, LONGEST_PAUSE)])
 def test_failures_are_tried_again_ever_later(failures: int, pause: float) -> None:
     schedule = Schedule(6000)
-    for _ in range(failures):
+    for _number in range(failures):
         schedule.begin()
         schedule.end(100, failed=True)
     assert schedule.due == 100 + pause
@@ -53,7 +53,7 @@ def test_failures_are_tried_again_ever_later(failures: int, pause: float) -> Non
 
 def test_an_edit_does_not_wait_for_the_pause_and_noise_does() -> None:
     schedule = Schedule(600)
-    for _ in range(4):
+    for _number in range(4):
         schedule.begin()
         schedule.end(100, failed=True)
     schedule.wake(101)
