@@ -62,6 +62,19 @@ def test_an_edit_does_not_wait_for_the_pause_and_noise_does() -> None:
     assert schedule.due == 102 + SETTLE
 
 
+@pytest.mark.parametrize(("urgent", "due"), [(False, 100 + 40), (True, 99 + SETTLE)])
+def test_what_comes_during_a_run_that_fails_waits_for_the_pause_unless_it_is_an_edit(urgent: bool, due: float) -> None:
+    schedule = Schedule(600)
+    for _ in range(3):
+        schedule.begin()
+        schedule.end(50, failed=True)
+    schedule.wake(60, urgent=True)  # what came before the run began is dealt with
+    schedule.begin()
+    schedule.wake(99, urgent=urgent)
+    schedule.end(100, failed=True)
+    assert schedule.due == due
+
+
 def test_success_ends_the_pauses() -> None:
     schedule = Schedule(600)
     for failed in (True, True, False, True):
