@@ -39,8 +39,9 @@ def read_kubeconfig(
     text = (secret.get("data") or {}).get(reference.key)
     if not text:
         keys = ", ".join(sorted(secret.get("data") or {})) or "none"
+        lack = "nothing in its" if text is not None else "no"
         raise Refused(
-            f"{place} has no key {reference.key} (its keys: {keys}). Put the kubeconfig there, or name the key in kubeconfigSecretRef.key."
+            f"{place} has {lack} key {reference.key} (its keys: {keys}). Put the kubeconfig there, or name the key in kubeconfigSecretRef.key."
         )
     try:
         content = yaml.safe_load(base64.b64decode(text).decode())

@@ -39,6 +39,8 @@ def user(**fields: t.Any) -> dict[str, t.Any]:
         (None, "Secret net/rack1 does not exist"),
         ({"data": {"value": "QQ=="}}, "has no key kubeconfig (its keys: value)"),
         ({}, "has no key kubeconfig (its keys: none)"),
+        (secret(""), "has nothing in its key kubeconfig"),
+        ({"data": {"kubeconfig": base64.b64encode(b"\xff").decode()}}, "cannot be read as YAML (UnicodeDecodeError)"),
         (secret("a: [b"), "cannot be read as YAML"),
         (secret("just a text"), "it names no clusters"),
         (secret({"users": []}), "it names no clusters"),
