@@ -15,7 +15,7 @@ import typing as t
 from .._api.names import Object, labels, record_name
 from .._api.spec import ClusterSpec
 from .._databases import DATABASES
-from .._errors import Conflict, Refused
+from .._errors import Conflict, InvalidInput, Refused
 from .._kubernetes.apply import ObjectChange, OnChange
 from .._kubernetes.client import Cluster
 from .._pki.issuing import new_authority, require_cryptography
@@ -122,13 +122,16 @@ def secret_of(context: Context, name: str, namespace: str, texts: t.Mapping[str,
 
 
 def pair_of(secret: Object) -> tuple[str, str]:
-    """Return certificate and private key of a CA (PEM); `Refused` if they are not there."""
+    """Return certificate and private key of a CA (PEM); `Refused` if they are not there, are no CA, or do not belong together."""
+    require_cryptography()
     data = secret.get("data") or {}
     try:
         certificate, key = (base64.b64decode(data[name]).decode() for name in ("tls.crt", "tls.key"))
-    except (KeyError, ValueError) as e:
+        SigningAuthority(certificate, key, "", VALIDITY_DAYS)
+    except (KeyError, ValueError, InvalidInput) as e:
         place = f"Secret {secret['metadata']['namespace']}/{secret['metadata']['name']}"
+        cause = f"it lacks {e.args[0]}" if isinstance(e, KeyError) else "they are no certificate of a CA with its key"
         raise Refused(
-            f"{place} has no usable tls.crt and tls.key of a CA ({e}). Restore it. Nothing was changed."
+            f"{place} has no usable tls.crt and tls.key of a CA: {cause}. Restore it from a backup. Nothing was changed."
         ) from e
     return certificate, key
