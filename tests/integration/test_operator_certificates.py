@@ -2,74 +2,27 @@
 
 from __future__ import annotations
 
-import base64
 import concurrent.futures
 import datetime
+import json
 import pathlib
 import subprocess
+import sys
 import typing as t
 
 import pytest
 from _apiserver import ApiServer
+from _operator_site import NOW, SPEC, Site
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.hypervisor_clusters import (
-    HypervisorCluster,
-    KubeconfigSecret,
-)
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.certificate_names import service_names
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
-from ansible_collections.c5c3.ovn.plugins.module_utils._operator.authorities import Context, authorities_of
+from ansible_collections.c5c3.ovn.plugins.module_utils._operator.authorities import authorities_of
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.certificates import (
     ensure_central,
-    ensure_hypervisors,
     node_signer,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.secret import secret_state
-
-NOW = datetime.datetime.now(datetime.timezone.utc)
-SPEC: dict[str, t.Any] = {"tls": {"certificates": "operator", "southboundClientCaKey": "client-ca.crt"}}
-
-
-class Site:
-    """One OVNCluster in a namespace, and a namespace for its hypervisors."""
-
-    def __init__(self, server: ApiServer, namespace: str) -> None:
-        self.cluster, self.namespace = Cluster({"kubeconfig": server.kubeconfig}), namespace
-        self.remote = f"{namespace}-remote"
-        self.changes: list[str] = []
-        self.warnings: list[str] = []
-
-    def context(
-        self, spec: t.Mapping[str, t.Any] | None = None, status: t.Mapping[str, t.Any] | None = None
-    ) -> Context:
-        spec = SPEC if spec is None else spec
-        metadata = {"name": "ovn", "namespace": self.namespace, "generation": 1}
-        resource = {"metadata": metadata, "spec": dict(spec), "status": dict(status or {})}
-        parsed = parse_spec(dict(spec), name="ovn", namespace=self.namespace)
-        return Context(
-            resource,
-            parsed,
-            "cluster.local",
-            lambda one: self.changes.append(f"{one.kind} {one.name} {one.action}"),
-            self.warnings.append,
-        )
-
-    def central(self, now: datetime.datetime = NOW, **more: t.Any) -> list[str]:
-        """What a call changes."""
-        self.changes.clear()
-        ensure_central(self.cluster, self.context(**more), now)
-        return list(self.changes)
-
-    def hypervisors(self, now: datetime.datetime = NOW, **more: t.Any) -> list[str]:
-        self.changes.clear()
-        place = HypervisorCluster("rack1", KubeconfigSecret("rack1", "kubeconfig"), self.remote)
-        ensure_hypervisors(self.cluster, self.cluster, self.context(**more), place, now)
-        return list(self.changes)
-
-    def texts(self, name: str = "ovn-tls", namespace: str = "") -> dict[str, str]:
-        found = self.cluster.get("v1", "Secret", name, namespace or self.namespace)
-        return {key: base64.b64decode(data).decode() for key, data in ((found or {}).get("data") or {}).items()}
 
 
 @pytest.fixture
@@ -139,6 +92,97 @@ def test_a_killed_run_is_finished_by_the_next(site: Site) -> None:
     before = site.texts("ovn-ca"), site.texts("ovn-chassis-ca")
     assert site.central() == ["Secret ovn-tls created"]
     assert (site.texts("ovn-ca"), site.texts("ovn-chassis-ca")) == before
+
+
+def test_what_a_killed_run_leaves_between_the_authorities_is_finished(site: Site) -> None:
+    site.central()
+    for name in ("ovn-chassis-ca", "ovn-tls"):
+        site.cluster.delete("v1", "Secret", name, site.namespace)
+    before = site.texts("ovn-ca")
+    assert site.central() == ["Secret ovn-chassis-ca created", "Secret ovn-tls created"]
+    assert site.texts("ovn-ca") == before
+
+
+def test_two_whole_runs_at_once_end_with_one_authority_and_one_pair(site: Site, api_server: ApiServer) -> None:
+    clusters = [Cluster({"kubeconfig": api_server.kubeconfig}) for _number in range(4)]
+    with concurrent.futures.ThreadPoolExecutor(len(clusters)) as pool:
+        list(pool.map(lambda cluster: ensure_central(cluster, site.context(), NOW), clusters))
+    # Whoever was last has written key and certificate of one pair, and of the CA that is there.
+    texts = site.texts()
+    assert texts["ca.crt"] == site.texts("ovn-ca")["tls.crt"]
+    assert site.changes.count("Secret ovn-ca created") == 1
+    assert site.central() == []
+    assert site.texts() == texts
+
+
+def certificate_state(secret: t.Any, **options: t.Any) -> dict[str, t.Any]:
+    """The answer of the filter of that name, in a process of its own as all code of the controller."""
+    name = "ansible_collections.c5c3.ovn.plugins.filter.certificate_state"
+    code = f"import json, sys; from {name} import certificate_state as f; print(json.dumps(f(**json.load(sys.stdin))))"
+    given = json.dumps({"data": secret["data"], **options})
+    answer = subprocess.run([sys.executable, "-c", code], input=given, capture_output=True, text=True, check=True)
+    return t.cast("dict[str, t.Any]", json.loads(answer.stdout))
+
+
+def test_the_role_finds_nothing_to_do(site: Site) -> None:
+    """Who goes on with playbooks keeps the certificates: the filter of ovn_pki compares as the role declares them."""
+    site.central()
+    site.hypervisors()
+    central, chassis = site.texts("ovn-ca")["tls.crt"], site.texts("ovn-chassis-ca")["tls.crt"]
+    names = ["ovn", *service_names(SPEC, "ovn", site.namespace, "cluster.local")]
+    bundles = {"ca_bundle": central, "client_ca_bundle": central + chassis}
+    secret = site.cluster.get("v1", "Secret", "ovn-tls", site.namespace)
+    state = certificate_state(secret, common_name="ovn", subject_alt_names=names, issuer=central, **bundles)
+    assert (state["reasons"], state["needed"], state["in_service"]) == ([], False, True)
+    declared = {"common_name": "rack1", "subject_alt_names": ["rack1"], "extended_key_usage": ["clientAuth"]}
+    secret = site.cluster.get("v1", "Secret", "ovn-tls", site.remote)
+    state = certificate_state(secret, issuer=chassis, ca_bundle=central, **declared)
+    assert (state["reasons"], state["needed"], state["in_service"]) == ([], False, True)
+    assert certificate_state(secret, issuer=central, ca_bundle=central, **declared)["needed"], "it is of the other CA"
+
+
+def test_the_certificate_of_hypervisors_is_renewed_and_theirs_alone(site: Site) -> None:
+    site.central()
+    site.hypervisors()
+    before, central = site.texts(namespace=site.remote), site.texts()
+    sent = site.cluster.requests
+    assert site.hypervisors() == []
+    assert site.cluster.requests - sent <= 4  # the Namespace, the Secret, the CAs
+    later = NOW + datetime.timedelta(days=340)
+    assert site.hypervisors(later) == ["Secret ovn-tls changed"]
+    after = site.texts(namespace=site.remote)
+    assert after["tls.crt"] != before["tls.crt"]
+    assert after["tls.key"] != before["tls.key"]
+    assert after["ca.crt"] == before["ca.crt"]
+    assert site.texts() == central
+    assert site.hypervisors(later) == []
+
+
+def test_a_secret_of_somebody_else_in_a_hypervisor_cluster_is_not_written(site: Site) -> None:
+    site.central()
+    site.cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": site.remote}})
+    metadata = {"name": "ovn-tls", "namespace": site.remote}
+    site.cluster.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata})
+    with pytest.raises(Refused, match=f"{site.remote}/ovn-tls of rack1 belongs to somebody else") as error:
+        site.hypervisors()
+    assert "spec.tls.certSecretRef" in str(error.value)
+    assert site.texts(namespace=site.remote) == {}
+
+
+def test_a_damaged_authority_is_named_and_nothing_is_written(site: Site) -> None:
+    site.central()
+    before = site.texts()
+    damaged = site.cluster.get("v1", "Secret", "ovn-ca", site.namespace) or {}
+    other = site.cluster.get("v1", "Secret", "ovn-chassis-ca", site.namespace) or {}
+    change = {"data": {"tls.key": other["data"]["tls.key"]}}
+    site.cluster.patch("v1", "Secret", "ovn-ca", site.namespace, change, field_manager="kubectl-edit")
+    for now in (NOW, NOW + datetime.timedelta(days=340)):
+        with pytest.raises(Refused, match=f"Secret {site.namespace}/ovn-ca has no usable"):
+            site.central(now)
+    assert site.texts() == before
+    change = {"data": {"tls.key": damaged["data"]["tls.key"]}}
+    site.cluster.patch("v1", "Secret", "ovn-ca", site.namespace, change, field_manager="kubectl-edit")
+    assert site.central() == []
 
 
 def test_two_at_once_end_with_one_authority(site: Site) -> None:
