@@ -46,3 +46,14 @@ def test_what_others_wrote_stays() -> None:
     assert status["conditions"][0] == others["conditions"][0]
     assert status["endpoints"] == others["endpoints"]
     assert "hypervisorClusters" not in status
+
+
+def test_the_clusters_are_in_one_order_and_those_that_are_gone_leave() -> None:
+    """So that two runs that end in another order write the same."""
+    status = operator_status({}, GOOD, {"b": GOOD, "a": AWAY}, generation=1, now="now")
+    assert status == operator_status(status, GOOD, {"a": AWAY, "b": GOOD}, generation=1, now="later")
+    assert status["hypervisorClusters"] == [
+        {"name": "a", "ready": False, "reason": "Unreachable", "message": "It is away."},
+        {"name": "b", "ready": True, "reason": "AsDeclared", "message": "As declared."},
+    ]
+    assert "hypervisorClusters" not in operator_status(status, GOOD, {}, generation=2, now="now")

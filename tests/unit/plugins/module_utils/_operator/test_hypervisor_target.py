@@ -50,8 +50,15 @@ def test_a_status_wakes_nobody_and_an_edit_does() -> None:
     assert identity({**one, "status": {"replicas": 2}}) == identity(one)
     assert identity({**one, "metadata": {"uid": "1", "generation": 2}}) != identity(one)
     assert identity({**one, "metadata": {"uid": "2", "generation": 1}}) != identity(one)
+    assert identity({**one, "metadata": {**one["metadata"], "deletionTimestamp": "now"}}) != identity(one)
 
 
 def test_a_request_that_was_dealt_with_differs() -> None:
-    one = {"metadata": {"uid": "1"}, "status": {}}
-    assert request_extract({**one, "status": {"certificate": "QQ=="}}) != request_extract(one)
+    one: dict[str, t.Any] = {"metadata": {"uid": "1"}, "status": {}}
+    assert request_extract({"metadata": {"uid": "1", "resourceVersion": "77"}}) == request_extract(one)
+    for other in (
+        {**one, "status": {"certificate": "QQ=="}},
+        {**one, "status": {"conditions": [{"type": "Denied"}]}},
+        {**one, "metadata": {"uid": "2"}},
+    ):
+        assert request_extract(other) != request_extract(one)

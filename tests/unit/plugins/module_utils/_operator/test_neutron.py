@@ -12,8 +12,8 @@ ENDPOINTS = {"northbound": "ssl:a:1,ssl:b:1", "southbound": "ssl:a:2", "southbou
 WANTED = {"nbConnection": "ssl:a:1,ssl:b:1", "sbConnection": "ssl:a:2"}
 
 
-def neutron(**ovn: t.Any) -> dict[str, t.Any]:
-    return {"metadata": {"name": "neutron", "namespace": "openstack"}, "spec": {"ovn": ovn}}
+def neutron(namespace: str = "openstack", **ovn: t.Any) -> dict[str, t.Any]:
+    return {"metadata": {"name": "neutron", "namespace": namespace}, "spec": {"ovn": ovn}}
 
 
 REFERENCE = {"name": "ovn", "namespace": "ovn-system"}
@@ -38,6 +38,8 @@ REFERENCE = {"name": "ovn", "namespace": "ovn-system"}
         (neutron(enabled=True), ENDPOINTS, None),
         (neutron(enabled=True, clusterRef={"name": "other", "namespace": "ovn-system"}), ENDPOINTS, None),
         (neutron(enabled=True, clusterRef={"name": "ovn"}), ENDPOINTS, None),  # in its own namespace
+        (neutron("ovn-system", enabled=True, clusterRef={"name": "ovn"}), ENDPOINTS, WANTED),
+        (neutron(enabled=True, clusterRef={"name": "ovn", "namespace": "other"}), ENDPOINTS, None),
         (neutron(enabled=True, clusterRef=REFERENCE, nbConnection="ssl:mine:1"), {}, None),  # nothing is known
         ({"metadata": {"name": "neutron", "namespace": "openstack"}}, ENDPOINTS, None),
     ],

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import typing as t
 
+import pytest
+
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.operated_cluster import (
     observe_resource,
     reported_generation,
@@ -30,6 +32,38 @@ def test_its_own_condition_does_not_wake_it() -> None:
     assert observe_resource(changed) == observe_resource(CLUSTER)
     changed["status"]["conditions"][0]["status"] = "False"
     assert observe_resource(changed) != observe_resource(CLUSTER)
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value", "wakes"),
+    [
+        ("metadata", "uid", "2", True),  # deleted, and made anew by that name
+        ("metadata", "generation", 3, True),
+        ("metadata", "deletionTimestamp", "now", True),
+        ("metadata", "resourceVersion", "77", False),
+        ("metadata", "annotations", {"example.com/seen": "now"}, False),
+        ("status", "endpoints", {"southbound": "ssl:c:2", "northbound": "ssl:a:1"}, True),
+        ("status", "endpoints", {"northbound": "ssl:a:1", "southbound": "ssl:a:2,ssl:b:2"}, False),  # in another order
+        ("status", "endpoints", None, True),
+        ("status", "hypervisorClusters", [{"name": "rack1", "ready": True}], False),
+    ],
+)
+def test_what_wakes_it(part: str, field: str, value: t.Any, wakes: bool) -> None:
+    changed = copy.deepcopy(CLUSTER)
+    changed[part][field] = value
+    assert (observe_resource(changed) != observe_resource(CLUSTER)) is wakes
+
+
+def test_the_generation_that_is_rolled_out_wakes_hypervisors_though_no_condition_changes() -> None:
+    later = copy.deepcopy(CLUSTER)
+    later["status"]["conditions"][0]["observedGeneration"] = 3
+    assert observe_resource(later).conditions == observe_resource(CLUSTER).conditions
+    assert (observe_resource(CLUSTER).rolled_out, observe_resource(later).rolled_out) == (2, 3)
+
+
+def test_one_without_a_status_is_observed() -> None:
+    observed = observe_resource({"metadata": CLUSTER["metadata"]})
+    assert (observed.rolled_out, observed.endpoints, observed.conditions) == (0, (), ())
 
 
 def test_after_a_restart_a_generation_is_not_told_anew() -> None:
