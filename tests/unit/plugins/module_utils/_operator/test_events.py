@@ -87,6 +87,38 @@ def test_a_cause_is_told_once_for_each_place() -> None:
     ]
 
 
+def test_a_cause_in_other_words_is_told_every_ten_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As messages with a time, a port or a count in them, which differ with every attempt."""
+    cluster, now = FakeCluster(), [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    events = Events(cluster, CLUSTER)
+    for now[0], words in (
+        (0, "attempt 1"),
+        (300, "attempt 2"),
+        (599, "attempt 3"),
+        (600, "attempt 4"),
+        (900, "attempt 5"),
+    ):
+        events.failed("rack1", "Unreachable", words)
+    assert [message for _kind, _reason, message in told(cluster)] == ["rack1: attempt 1", "rack1: attempt 4"]
+    # the same words are no news, however late
+    now[0] = 9000
+    events.failed("rack1", "Unreachable", "attempt 4")
+    assert len(told(cluster)) == 2
+
+
+def test_after_a_success_a_cause_is_told_anew() -> None:
+    cluster = FakeCluster()
+    events = Events(cluster, CLUSTER)
+    for _time in range(2):
+        events.failed("rack1", "Unreachable", "It is away.")
+        events.succeeded("rack2")
+    assert len(told(cluster)) == 1
+    events.succeeded("rack1")
+    events.failed("rack1", "Unreachable", "It is away.")
+    assert len(told(cluster)) == 2
+
+
 def test_warnings_that_come_with_every_run_are_told_once() -> None:
     cluster = FakeCluster()
     events = Events(cluster, CLUSTER)

@@ -7,7 +7,9 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.hypervisor_target import (
+    Claims,
     identity,
     node_extract,
     request_extract,
@@ -62,3 +64,25 @@ def test_a_request_that_was_dealt_with_differs() -> None:
         {**one, "metadata": {"uid": "2"}},
     ):
         assert request_extract(other) != request_extract(one)
+
+
+def test_a_namespace_of_an_api_server_is_one_hypervisor_cluster() -> None:
+    claims = Claims()
+    for name, server, namespace in (
+        ("rack1", "https://a", "net"),
+        ("rack1", "https://a", "net"),  # with every new connection
+        ("rack2", "https://a", "other"),
+        ("rack3", "https://b", "net"),
+    ):
+        claims.claim(name, server, namespace)
+    with pytest.raises(
+        Refused, match=r"Hypervisor clusters rack1 and rack4 are namespace net of .*https://a.*Take one"
+    ):
+        claims.claim("rack4", "https://a", "net")
+    # Who was refused holds nothing, and who has moved or is gone no more.
+    claims.claim("rack4", "https://c", "net")
+    claims.claim("rack1", "https://d", "net")
+    claims.claim("rack5", "https://a", "net")
+    claims.release("rack5")
+    claims.release("rack5")
+    claims.claim("rack6", "https://a", "net")
