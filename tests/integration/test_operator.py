@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import json
 import typing as t
 
 import _control_plane
@@ -21,6 +22,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.manifests import OperatorOptions, operator_manifests
 
 plane, kubelet, operator = _control_plane.plane, _control_plane.kubelet, _rights.operator  # fixtures
+DAEMON_SETS = "/apis/apps/v1/daemonsets"
 
 
 @pytest.fixture
@@ -97,6 +99,10 @@ def test_an_ovncluster_is_rolled_out_edited_and_deleted(operated: Operated, plan
 @pytest.fixture
 def nodes(plane: ControlPlane, run_module: t.Any) -> t.Iterator[Hypervisors]:
     """The hypervisor cluster is a namespace of the same API server: nobody runs its pods either."""
+    # What the test before has left, whose operator ran until its end: a node has the daemons of one namespace only.
+    for one in json.loads(plane.server.request("GET", DAEMON_SETS))["items"]:
+        namespace, name = one["metadata"]["namespace"], one["metadata"]["name"]
+        plane.server.request("DELETE", f"/apis/apps/v1/namespaces/{namespace}/daemonsets/{name}")
     place = plane.server.new_namespace(f"{plane.namespace}-remote")
     with hypervisor_cluster(plane.server, place, run_module) as cluster:
         yield cluster
