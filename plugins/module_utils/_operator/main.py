@@ -119,7 +119,11 @@ def main(arguments: t.Sequence[str] = tuple(sys.argv[1:])) -> int:
     ended.wait()
     finished = operator.stop(0 if lost.is_set() else _GRACE)
     _LOG.info("Ended%s", "" if finished else "; a run was cut off, and the next leader goes on with it")
-    return 1 if lost.is_set() else 0
+    code = 1 if lost.is_set() else 0
+    if not finished:
+        logging.shutdown()
+        os._exit(code)  # Python itself would wait for the threads with which that run asks several members at once
+    return code
 
 
 if __name__ == "__main__":
