@@ -65,7 +65,7 @@ def test_an_edit_does_not_wait_for_the_pause_and_noise_does() -> None:
 @pytest.mark.parametrize(("urgent", "due"), [(False, 100 + 40), (True, 99 + SETTLE)])
 def test_what_comes_during_a_run_that_fails_waits_for_the_pause_unless_it_is_an_edit(urgent: bool, due: float) -> None:
     schedule = Schedule(600)
-    for _ in range(3):
+    for _number in range(3):
         schedule.begin()
         schedule.end(50, failed=True)
     schedule.wake(60, urgent=True)  # what came before the run began is dealt with

@@ -49,7 +49,7 @@ def test_a_new_authority() -> None:
 
 
 def test_two_authorities_have_nothing_in_common() -> None:
-    one, other = (load_authority(new_authority("OVN CA", NOW, 1)[0], "it") for _ in range(2))
+    one, other = (load_authority(new_authority("OVN CA", NOW, 1)[0], "it") for _number in range(2))
     assert one.serial_number != other.serial_number
     assert one.public_key() != other.public_key()
 
