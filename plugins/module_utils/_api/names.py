@@ -43,6 +43,11 @@ def labels(name: str, component: Component | None = None) -> dict[str, str]:
     return {**common, "app.kubernetes.io/component": component} if component else common
 
 
+def label_selector(wanted: t.Mapping[str, str]) -> str:
+    """Return the text with which the API server selects objects that have all these labels."""
+    return ",".join(f"{key}={value}" for key, value in wanted.items())
+
+
 def selector(name: str, component: Component) -> dict[str, str]:
     """Return the labels that select the pods of one component. A selector is immutable in most kinds, so nothing here may ever depend on the specification."""
     return {

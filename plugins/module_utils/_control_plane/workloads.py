@@ -12,7 +12,7 @@ import contextlib
 import time
 import typing as t
 
-from .._api.names import Object, northd_name, observer_name, selector
+from .._api.names import Object, label_selector, northd_name, observer_name, selector
 from .._deadline import Deadline
 from .._errors import OvnError, TimedOut
 from .._kubernetes.client import Cluster
@@ -72,7 +72,7 @@ def await_northd_pods(
 ) -> bool:
     """Wait until the pods of northd, of all its templates, fit, and return whether that took time; `TimedOut` says why those of the newest one do not start."""
     name, namespace, waited = northd_name(desired.name), desired.namespace, False
-    labels = ",".join(f"{key}={value}" for key, value in selector(desired.name, "northd").items())
+    labels = label_selector(selector(desired.name, "northd"))
     startup, unrecoverable = _DeploymentStartup(cluster, namespace, name, now), ""
     while not fits(cluster.list("v1", "Pod", namespace, labels=labels)):
         if deadline.expired or unrecoverable:

@@ -30,7 +30,7 @@ _LEASE, _RENEWAL, _RETRY = 15, 10, 2
 _TIMEOUT = 4.0  # seconds for one answer of the API server: two attempts fit into a renewal
 
 
-class _Timed:
+class _TimedApi:
     """The API with a limit for each request."""
 
     def __init__(self, api: t.Any) -> None:
@@ -40,29 +40,29 @@ class _Timed:
         return functools.partial(getattr(self._api, name), _request_timeout=(_TIMEOUT, _TIMEOUT))
 
 
-def _lock(name: str, namespace: str, identity: str) -> t.Any:
-    """Return the lock of the library, for which an API server that does not answer is a failed attempt and no end."""
+class _PatientLock:
+    """The lock of the library, for which an API server that does not answer is a failed attempt and no end."""
 
-    class PatientLock(LeaseLock):  # type: ignore[misc]  # the library is untyped
-        def get(self, *arguments: t.Any) -> t.Any:
-            try:
-                return super().get(*arguments)
-            except (urllib3.exceptions.HTTPError, OSError) as e:
-                return False, ApiException(reason=str(e))
+    def __init__(self, name: str, namespace: str, identity: str) -> None:
+        self.name, self.namespace, self.identity = name, namespace, identity
+        self._lock = LeaseLock(name, namespace, identity)
+        self._lock.api_instance = _TimedApi(self._lock.api_instance)
 
-        def create(self, *arguments: t.Any, **options: t.Any) -> t.Any:
-            with contextlib.suppress(urllib3.exceptions.HTTPError, OSError):
-                return super().create(*arguments, **options)
-            return False
+    def get(self, *arguments: t.Any) -> t.Any:
+        try:
+            return self._lock.get(*arguments)
+        except (urllib3.exceptions.HTTPError, OSError) as e:
+            return False, ApiException(reason=str(e))
 
-        def update(self, *arguments: t.Any) -> t.Any:
-            with contextlib.suppress(urllib3.exceptions.HTTPError, OSError):
-                return super().update(*arguments)
-            return False
+    def create(self, *arguments: t.Any, **options: t.Any) -> t.Any:
+        with contextlib.suppress(urllib3.exceptions.HTTPError, OSError):
+            return self._lock.create(*arguments, **options)
+        return False
 
-    lock = PatientLock(name, namespace, identity)
-    lock.api_instance = _Timed(lock.api_instance)
-    return lock
+    def update(self, *arguments: t.Any) -> t.Any:
+        with contextlib.suppress(urllib3.exceptions.HTTPError, OSError):
+            return self._lock.update(*arguments)
+        return False
 
 
 def lead(
@@ -75,7 +75,7 @@ def lead(
         )
     kubernetes.config.load_config()
     config = electionconfig.Config(
-        _lock(name, namespace, identity),
+        _PatientLock(name, namespace, identity),
         _LEASE,
         _RENEWAL,
         _RETRY,

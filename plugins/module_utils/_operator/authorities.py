@@ -20,13 +20,18 @@ from .._kubernetes.apply import ObjectChange, OnChange
 from .._kubernetes.client import Cluster
 from .._pki.issuing import new_authority, require_cryptography
 from .._pki.signing import SigningAuthority
+from .._roles.authorities import AUTHORITIES, AuthorityName
 
 AUTHORITY_DAYS = 3650
 VALIDITY_DAYS = 365
 _WARN_BEFORE = datetime.timedelta(days=180)
 
 Warn = t.Callable[[str], None]
-AuthorityName = t.Literal["central", "chassis"]
+
+
+def authority_name(cluster: str, which: AuthorityName) -> str:
+    """Return the name of the Secret with a CA of the OVNCluster `cluster`."""
+    return f"{cluster}-ca" if which == "central" else f"{cluster}-chassis-ca"
 
 
 class Context(t.NamedTuple):
@@ -48,7 +53,7 @@ class Context(t.NamedTuple):
 
     def authority_name(self, which: AuthorityName) -> str:
         """Return the name of the Secret with the CA."""
-        return f"{self.name}-ca" if which == "central" else f"{self.name}-chassis-ca"
+        return authority_name(self.name, which)
 
 
 def authorities_of(
@@ -57,7 +62,7 @@ def authorities_of(
     """Return both CAs. They are made once, the Secret first that others are issued from, and never replaced; `Refused` if one is lost."""
     require_cryptography()
     found: dict[AuthorityName, SigningAuthority] = {}
-    for which in t.cast("tuple[AuthorityName, ...]", ("central", "chassis")):
+    for which in AUTHORITIES:
         name = context.authority_name(which)
         secret = cluster.get("v1", "Secret", name, context.namespace)
         if secret is None and (not may_make or _has_data(cluster, context)):

@@ -26,8 +26,9 @@ from .._pki.issuing import issue
 from .._pki.names import subject_alt_names
 from .._pki.secret import secret_state
 from .._pki.signing import SigningAuthority
+from .._roles.authorities import AuthorityName
 from .._roles.authority import given_secret_problem
-from .authorities import VALIDITY_DAYS, AuthorityName, Context, authorities_of, lost_message, pair_of, secret_of
+from .authorities import VALIDITY_DAYS, Context, authorities_of, lost_message, pair_of, secret_of
 
 RENEW_BEFORE_DAYS = 30
 _MANAGED_BY = "app.kubernetes.io/managed-by"

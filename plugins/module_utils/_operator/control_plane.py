@@ -12,7 +12,7 @@ import datetime
 import typing as t
 
 from .._api.names import API_VERSION, Object
-from .._api.spec import parse_spec
+from .._api.spec import ClusterSpec
 from .._control_plane.absent import delete_control_plane
 from .._control_plane.task import OPTIONS, present
 from .._deadline import Deadline
@@ -34,15 +34,15 @@ def task_params(options: t.Mapping[str, t.Mapping[str, t.Any]], **given: t.Any) 
 
 
 def roll_out(
-    cluster: Cluster, resource: Object, *, cluster_domain: str, warn: t.Callable[[str], None]
+    cluster: Cluster, resource: Object, spec: ClusterSpec, *, cluster_domain: str, warn: t.Callable[[str], None]
 ) -> dict[str, t.Any]:
     """Bring the control plane to what the OVNCluster declares, with the options of a run that forces nothing. Return the result of the module ovn_cluster.
 
     `resource` is the OVNCluster as it was read; if it has been edited since, nothing is done and `Refused` says so.
     """
     name, namespace = resource["metadata"]["name"], resource["metadata"]["namespace"]
-    spec = parse_spec(resource.get("spec") or {}, name=name, namespace=namespace)
-    _add_finalizer(cluster, resource)
+    if not is_kept(resource):
+        _write_finalizer(cluster, resource, present=True)
     issued: list[ObjectChange] = []
     ensure_central(
         cluster,
@@ -82,8 +82,7 @@ def delete(cluster: Cluster, resource: Object) -> dict[str, t.Any]:
     except OvnError as e:
         e.details.update(objects=as_results(done))
         raise
-    finalizers = [one for one in resource["metadata"].get("finalizers") or () if one != FINALIZER]
-    _write_finalizers(cluster, resource, finalizers)
+    _write_finalizer(cluster, resource, present=False)
     return {"changed": True, "objects": as_results(done), "steps": ["remove the finalizer of the OVNCluster"]}
 
 
@@ -92,25 +91,14 @@ def is_kept(resource: Object) -> bool:
     return FINALIZER in (resource["metadata"].get("finalizers") or ())
 
 
-def _add_finalizer(cluster: Cluster, resource: Object) -> None:
-    if not is_kept(resource):
-        _write_finalizers(cluster, resource, [*(resource["metadata"].get("finalizers") or ()), FINALIZER])
-
-
-def _write_finalizers(cluster: Cluster, resource: Object, finalizers: list[str]) -> None:
-    """Write the list if nobody has changed the resource since: the list is one field, and others have theirs in it."""
+def _write_finalizer(cluster: Cluster, resource: Object, *, present: bool) -> None:
+    """Add or remove it, if nobody has changed the resource since: the list is one field, and others have theirs in it."""
     metadata = resource["metadata"]
-    current = cluster.get(API_VERSION, "OVNCluster", metadata["name"], metadata["namespace"])
+    place = (API_VERSION, "OVNCluster", metadata["name"], metadata["namespace"])
+    current = cluster.get(*place)
     if current is None or current["metadata"]["uid"] != metadata["uid"]:
         raise Changed(f"OVNCluster {metadata['namespace']}/{metadata['name']} was deleted meanwhile.")
-    ours, others = (
-        FINALIZER in finalizers,
-        [one for one in current["metadata"].get("finalizers") or () if one != FINALIZER],
-    )
-    patch = {
-        "metadata": {
-            "finalizers": [*others, *([FINALIZER] if ours else [])],
-            "resourceVersion": current["metadata"]["resourceVersion"],
-        }
-    }
-    cluster.patch(*(API_VERSION, "OVNCluster", metadata["name"], metadata["namespace"]), patch, field_manager=MANAGER)
+    others = [one for one in current["metadata"].get("finalizers") or () if one != FINALIZER]
+    finalizers = [*others, *([FINALIZER] if present else [])]
+    change = {"finalizers": finalizers, "resourceVersion": current["metadata"]["resourceVersion"]}
+    cluster.patch(*place, {"metadata": change}, field_manager=MANAGER)

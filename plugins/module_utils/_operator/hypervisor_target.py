@@ -12,7 +12,7 @@ import threading
 import typing as t
 
 from .._api.hypervisor_clusters import HypervisorCluster
-from .._api.names import API_VERSION, Object, labels
+from .._api.names import API_VERSION, Object, label_selector, labels
 from .._api.operator_status import TargetOutcome
 from .._api.spec import ClusterSpec, parse_spec
 from .._errors import OvnError, Refused, TimedOut, Unreachable
@@ -109,7 +109,9 @@ class HypervisorTarget(Target):
             return None
         try:
             remote = self._connect(resource, spec, place)
-            result = roll_out(central, remote, resource, place, keeps_api_server=not self._has_moved, warn=self.warn)
+            result = roll_out(
+                central, remote, resource, spec, place, keeps_api_server=not self._has_moved, warn=self.warn
+            )
         except OvnError:
             if not self._watchers:  # nothing would wake it
                 self._close()
@@ -142,7 +144,7 @@ class HypervisorTarget(Target):
         return remote
 
     def _watch(self, remote: Cluster, spec: ClusterSpec, namespace: str) -> None:
-        selector = ",".join(f"{key}={value}" for key, value in labels(self._name).items())
+        selector = label_selector(labels(self._name))
         followed: list[tuple[Watched, t.Callable[[Object], t.Any]]] = [
             (Watched("v1", "Node"), node_extract),
             (Watched(API_VERSION, "OVNChassis"), identity),

@@ -13,8 +13,8 @@ import tempfile
 import typing as t
 
 from .._api.hypervisor_clusters import HypervisorCluster
-from .._api.names import API_VERSION, Object, labels
-from .._api.spec import ClusterSpec, parse_spec
+from .._api.names import API_VERSION, Object, label_selector, labels
+from .._api.spec import ClusterSpec
 from .._api.status import rolled_out
 from .._errors import InvalidInput, Refused
 from .._hypervisors.task import OPTIONS, converge
@@ -51,6 +51,7 @@ def roll_out(
     central: Cluster,
     remote: Cluster,
     resource: Object,
+    spec: ClusterSpec,
     place: HypervisorCluster,
     *,
     keeps_api_server: bool,
@@ -58,8 +59,6 @@ def roll_out(
 ) -> dict[str, t.Any]:
     """Bring the hypervisors of one cluster to what the OVNCluster declares, and return the result of the module ovn_hypervisors."""
     name = resource["metadata"]["name"]
-    raw = resource.get("spec") or {}
-    spec = parse_spec(raw, name=name, namespace=resource["metadata"]["namespace"])
     southbound, northbound = endpoints_of(resource, spec)
     namespace = place.namespace or resource["metadata"]["namespace"]
     issued: list[ObjectChange] = []
@@ -70,7 +69,7 @@ def roll_out(
         OPTIONS,
         name=name,
         namespace=namespace,
-        spec=raw,
+        spec=resource.get("spec") or {},
         southbound=southbound,
         northbound=northbound,
         tls_secret=spec.tls_secret if spec.tls.enabled else None,
@@ -108,9 +107,8 @@ def refuse_same_place(remote: Cluster, resource: Object, place: HypervisorCluste
 def refuse_second_place(remote: Cluster, resource: Object, place: HypervisorCluster) -> None:
     """Raise `Refused` if the daemons of this OVNCluster run in another namespace of that cluster: a node has one Open vSwitch."""
     name, namespace = resource["metadata"]["name"], place.namespace or resource["metadata"]["namespace"]
-    selector = ",".join(f"{key}={value}" for key, value in labels(name).items())
     try:
-        found = remote.list("apps/v1", "DaemonSet", labels=selector)
+        found = remote.list("apps/v1", "DaemonSet", labels=label_selector(labels(name)))
     except Refused:
         return  # no right to look outside of its namespace
     others = sorted({one["metadata"]["namespace"] for one in found} - {namespace})

@@ -11,11 +11,13 @@ from __future__ import annotations
 import typing as t
 
 from .._api.hypervisor_clusters import HypervisorCluster
-from .._api.names import API_VERSION, Object, labels
+from .._api.names import API_VERSION, Object, label_selector, labels
 from .._api.operator_status import RECONCILED, TargetOutcome
 from .._api.spec import ClusterSpec, parse_spec
 from .._api.status import rolled_out
 from .._kubernetes.watcher import Watched, Watcher
+from .._roles.authorities import AUTHORITIES
+from .authorities import authority_name
 from .control_plane import delete, is_kept, roll_out
 from .events import Events
 from .hypervisor_target import Claims, HypervisorTarget, identity, version_of
@@ -78,7 +80,7 @@ class OperatedCluster(Target):
 
     def start(self) -> OperatedCluster:
         self.worker.start()
-        selector = ",".join(f"{key}={value}" for key, value in labels(self._name).items())
+        selector = label_selector(labels(self._name))
         kinds = (
             ("apps/v1", "StatefulSet"),
             ("apps/v1", "Deployment"),
@@ -148,7 +150,7 @@ class OperatedCluster(Target):
             self.record(TargetOutcome(False, "RollingOut", f"Generation {self._generation} is rolled out."))
             self._reported = self._generation
         domain = self.shared.options.cluster_domain
-        return roll_out(cluster, resource, cluster_domain=domain, warn=self.warn)
+        return roll_out(cluster, resource, spec, cluster_domain=domain, warn=self.warn)
 
     def record(self, outcome: TargetOutcome) -> None:
         self._status.record_control_plane(outcome, self._generation, list(self.places))
@@ -157,7 +159,7 @@ class OperatedCluster(Target):
         """Begin to look after the hypervisor clusters that were added, and no longer after those that were taken out."""
         wanted: dict[str, HypervisorCluster] = {one.name: one for one in spec.hypervisor_clusters}
         self._secrets = {name: one.kubeconfig_secret_ref.name for name, one in wanted.items()}
-        self._own_secrets = {spec.tls_secret, f"{self._name}-ca", f"{self._name}-chassis-ca"}
+        self._own_secrets = {spec.tls_secret, *(authority_name(self._name, which) for which in AUTHORITIES)}
         places = dict(self.places)
         for name in set(places) - set(wanted):
             places.pop(name).stop()

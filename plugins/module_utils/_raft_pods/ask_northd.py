@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._api.names import selector
+from .._api.names import label_selector, selector
 from .._deadline import Deadline
 from .._errors import OvnError
 from .._kubernetes.command import COMMAND_SECONDS
@@ -69,7 +69,7 @@ def parse_northd(result: ExecResult) -> Northd:
 
 def ask_northds(cluster: Cluster, namespace: str, name: str, timeout: float = 0.0) -> dict[str, Northd]:
     """Return the state of each northd by pod, all asked at the same time for `timeout` seconds (at least `COMMAND_SECONDS`), terminating pods excepted."""
-    labels = ",".join(f"{key}={value}" for key, value in selector(name, "northd").items())
+    labels = label_selector(selector(name, "northd"))
     pods = [pod for pod in cluster.list("v1", "Pod", namespace, labels=labels) if not is_terminating(pod)]
 
     gone, timeout = unresponsive_nodes(cluster), max(timeout, COMMAND_SECONDS)
