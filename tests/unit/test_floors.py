@@ -24,7 +24,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "_tls_options",
         "_units",
     ),
-    ("_deadline", "_distributions", "_flows", "_launchers", "_packages", "_processes", "_query"),
+    ("_deadline", "_distributions", "_flows", "_launchers", "_neutron", "_packages", "_processes", "_query"),
     ("_awx", "_firewall", "_kubernetes", "_ovsdb", "_pki"),
     ("_raft", "_relay", "_chassis", "_northd", "_connectivity_test"),
     ("_database", "_heartbeat", "_founding", "_adoption"),

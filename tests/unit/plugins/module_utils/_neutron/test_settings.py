@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._neutron.settings import (
+    Connection,
+    ServerOptions,
+    server_sections,
+)
+
+TLS = Connection(
+    ["ssl:192.0.2.1:6641", "ssl:192.0.2.2:6641"], ["ssl:192.0.2.1:16642"], "/t/key.pem", "/t/cert.pem", "/t/ca.pem"
+)
+PLAIN = Connection(["tcp:192.0.2.1:6641"], ["tcp:192.0.2.1:16642"])
+
+
+def test_both_databases_get_endpoints_and_files() -> None:
+    assert TLS.options() == {
+        "ovn_nb_connection": ["ssl:192.0.2.1:6641", "ssl:192.0.2.2:6641"],
+        "ovn_nb_private_key": "/t/key.pem",
+        "ovn_nb_certificate": "/t/cert.pem",
+        "ovn_nb_ca_cert": "/t/ca.pem",
+        "ovn_sb_connection": ["ssl:192.0.2.1:16642"],
+        "ovn_sb_private_key": "/t/key.pem",
+        "ovn_sb_certificate": "/t/cert.pem",
+        "ovn_sb_ca_cert": "/t/ca.pem",
+    }
+
+
+def test_without_tls_no_file_is_named() -> None:
+    assert set(PLAIN.options()) == {"ovn_nb_connection", "ovn_sb_connection"}
+
+
+def test_through_a_proxy_there_are_attempts_without_a_pause_and_tls_goes_through() -> None:
+    proxied = TLS.through_proxy("127.0.0.1:6641", "127.0.0.1:6642")
+    assert proxied.northbound == ["ssl:127.0.0.1:6641"] * 3
+    assert proxied.southbound == ["ssl:127.0.0.1:6642"] * 3
+    assert proxied.private_key == TLS.private_key
+    assert PLAIN.through_proxy("[::1]:1", "[::1]:2").northbound == ["tcp:[::1]:1"] * 3
+
+
+def test_options_reach_their_sections() -> None:
+    sections = server_sections(
+        TLS,
+        ServerOptions(
+            sync_mode="off",
+            metadata=False,
+            distributed_floating_ip=True,
+            l3_scheduler="chance",
+            connection_timeout=7,
+            retry_max_interval=8,
+            flat_networks=["physnet1"],
+            vlan_ranges=["physnet1:100:200"],
+            network_types=["geneve", "vlan"],
+            dns_servers=["192.0.2.53"],
+        ),
+    )
+    assert sections["ovn"] == {
+        **TLS.options(),
+        "neutron_sync_mode": "off",
+        "ovn_metadata_enabled": False,
+        "enable_distributed_floating_ip": True,
+        "ovn_l3_scheduler": "chance",
+        "ovsdb_connection_timeout": 7,
+        "ovsdb_retry_max_interval": 8,
+        "dns_servers": ["192.0.2.53"],
+    }
+    assert sections["ml2"]["tenant_network_types"] == ["geneve", "vlan"]
+    assert sections["ml2_type_flat"] == {"flat_networks": ["physnet1"]}
+    assert sections["ml2_type_vlan"] == {"network_vlan_ranges": ["physnet1:100:200"]}
+
+
+def test_what_nobody_declares_is_left_to_the_rest_of_the_configuration() -> None:
+    sections = server_sections(PLAIN, ServerOptions())
+    assert "ml2_type_flat" not in sections
+    assert "ml2_type_vlan" not in sections
+    assert "dns_servers" not in sections["ovn"]
+    assert sections["ovn"]["neutron_sync_mode"] == "log"
