@@ -26,10 +26,12 @@ from ovsdb_clients import ovsdb_clients
 from planner import planner_rounds
 from ports import many_ports
 from rollout import one_more_hypervisor, site_again, site_first, status_of_six
+from shapes import settings_in_shapes
 
 PARTS: dict[str, t.Callable[[Machines], list[Figure]]] = {
     "ports": many_ports,
     "chassis": many_hosts,
+    "shapes": settings_in_shapes,
     "ovsdb": ovsdb_clients,
     "first": site_first,
     "again": site_again,

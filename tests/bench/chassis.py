@@ -45,7 +45,7 @@ ovs-vsctl --no-wait --db=unix:$PWD/db.sock init
 STOP = f"cd {DATABASE} && kill $(cat pid) && rm -rf {DATABASE}"
 
 
-def _ours(name: str, state: str = "present") -> dict[str, t.Any]:
+def ours(name: str, state: str = "present") -> dict[str, t.Any]:
     settings = {
         "system_id": SETTINGS["system-id"],
         "hostname": SETTINGS["hostname"],
@@ -66,7 +66,7 @@ def _ours(name: str, state: str = "present") -> dict[str, t.Any]:
     return {"name": name, "c5c3.ovn.ovn_chassis": {**options, **(settings if state == "present" else {})}}
 
 
-def _single_keys() -> list[dict[str, t.Any]]:
+def single_keys() -> list[dict[str, t.Any]]:
     environment = {"OVS_RUNDIR": DATABASE}  # where ovs-vsctl, which these modules run, looks for the socket
     key = {
         "name": "loop of keys",
@@ -92,7 +92,7 @@ def _single_keys() -> list[dict[str, t.Any]]:
     return [key, bridge]
 
 
-def _collection() -> None:
+def fetch_collection() -> None:
     """Fetch openvswitch.openvswitch: a wheel of 50 MB, of which one folder stays."""
     if (LOGS / "collections" / "ansible_collections" / "openvswitch" / "openvswitch" / "MANIFEST.json").exists():
         return
@@ -115,7 +115,7 @@ def hosts_of(addresses: t.Sequence[str]) -> dict[str, dict[str, t.Any]]:
 
 
 def many_hosts(machines: Machines) -> list[Figure]:
-    _collection()
+    fetch_collection()
     machines.up()
     print(f"Chassis: {HOSTS} hosts, {ROUNDS} rounds in turns", flush=True)
     inventory = machines.inventory("hosts", {"chassis": {"hosts": hosts_of(all_addresses())}})
@@ -123,13 +123,13 @@ def many_hosts(machines: Machines) -> list[Figure]:
     tasks: list[dict[str, t.Any]] = [
         {"name": "start", "ansible.builtin.shell": START},
         {"name": "warm up", "ansible.builtin.ping": {}},  # the first task of a module packs it
-        _ours("warm up"),
-        _ours("unset", "absent"),
+        ours("warm up"),
+        ours("unset", "absent"),
     ]
     for number in range(ROUNDS):
-        tasks += [ping, _ours("changing"), _ours("unchanged")]
-        tasks += _single_keys() if number < LOOPS else []
-        tasks += [ping, _ours("unchanged"), _ours("unset", "absent")]
+        tasks += [ping, ours("changing"), ours("unchanged")]
+        tasks += single_keys() if number < LOOPS else []
+        tasks += [ping, ours("unchanged"), ours("unset", "absent")]
     play_of = {"hosts": "chassis", "gather_facts": False}
     try:
         run = play("chassis", [{**play_of, "tasks": tasks}], inventory)
