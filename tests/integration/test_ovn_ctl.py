@@ -35,13 +35,8 @@ class OvnCtlMember:
         ]
 
     def start(self) -> None:
-        names = (
-            "OVN_RUNDIR",
-            "OVN_DBDIR",
-            "OVN_LOGDIR",
-            "OVN_SYSCONFDIR",
-            "OVS_RUNDIR",
-        )  # ovn-ctl makes and owns all of them
+        # ovn-ctl makes these folders and gives all that is in them to its user.
+        names = ("OVN_RUNDIR", "OVN_DBDIR", "OVN_LOGDIR", "OVN_SYSCONFDIR", "OVS_RUNDIR")
         folders = [f"{name}={self.folder}" for name in names]
         self._script = Daemon(["env", *folders, OVN_CTL, *self._options, "run_nb_ovsdb"], self.folder / "ovn-ctl.log")
         until(lambda: listens(self.control), f"the server of {self.folder.name}")
