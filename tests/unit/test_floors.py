@@ -27,7 +27,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("_deadline", "_distributions", "_flows", "_launchers", "_neutron", "_packages", "_processes", "_query"),
     ("_awx", "_firewall", "_kubernetes", "_ovsdb", "_pki"),
     ("_raft", "_relay", "_chassis", "_northd", "_connectivity_test"),
-    ("_database", "_heartbeat", "_founding", "_adoption"),
+    ("_database", "_heartbeat", "_founding", "_adoption", "_census"),
     ("_api", "_host"),
     ("_manifests", "_raft_pods"),
     ("_agent",),

@@ -1,0 +1,120 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Names and addresses that two owners use, and names that another owner would take for its own. Pure.
+"""
+
+from __future__ import annotations
+
+import collections
+import ipaddress
+import typing as t
+
+from .marks import UNKNOWN, family, owner_by_mark, owner_by_name
+from .rows import Census, OwnedRow
+from .segments import Segments
+from .warning import CensusWarning
+
+# The schema has no index for these names; clients find a row by its name all the same.
+_NOT_UNIQUE = ("Logical_Switch", "Logical_Router", "Load_Balancer")
+
+
+def clash_warnings(census: Census) -> list[CensusWarning]:
+    return [
+        *_same_names(census),
+        *_ports_of_both_kinds(census),
+        *_implicit_sets(census),
+        *_schemes(census),
+        *_same_addresses(census),
+    ]
+
+
+def _apart(rows: t.Iterable[OwnedRow]) -> bool:
+    """Return whether the rows may have different owners; of two unknown rows nobody knows."""
+    rows = list(rows)
+    families = {row.family for row in rows}
+    return len(rows) > 1 and (len(families) > 1 or UNKNOWN in families)
+
+
+def _told(rows: t.Iterable[OwnedRow]) -> str:
+    return ", ".join(f"{row.table} {row.name} of {row.owner} ({row.uuid})" for row in rows)
+
+
+def _same_names(census: Census) -> t.Iterator[CensusWarning]:
+    for table in _NOT_UNIQUE:
+        named = collections.defaultdict(list)
+        for row in census.of(table):
+            named[row.name].append(row)
+        for name, rows in named.items():
+            if _apart(rows):
+                yield CensusWarning(
+                    f"{table} {name}",
+                    f"{len(rows)} rows have this name: {_told(rows)}. Who looks for it by name may change or delete the other one.",
+                    "Rename one of them in the system that owns it.",
+                )
+
+
+def _ports_of_both_kinds(census: Census) -> t.Iterator[CensusWarning]:
+    routers = {row.name: row for row in census.of("Logical_Router_Port")}
+    for row in census.of("Logical_Switch_Port"):
+        other = routers.get(row.name)
+        if other and _apart([row, other]):
+            yield CensusWarning(
+                f"port {row.name}",
+                f"A switch and a router have a port of this name: {_told([row, other])}. northd gives one of them no Port_Binding.",
+                "Rename one of them in the system that owns it.",
+            )
+
+
+def _implicit_sets(census: Census) -> t.Iterator[CensusWarning]:
+    groups = {f"{row.name}_ip{version}": row for row in census.of("Port_Group") for version in (4, 6)}
+    for row in census.of("Address_Set"):
+        group = groups.get(row.name)
+        if group and _apart([row, group]):
+            yield CensusWarning(
+                f"Address_Set {row.name}",
+                f"northd makes a set of the same name of a port group: {_told([row, group])}. Rules of one owner match addresses of the other.",
+                "Rename one of them in the system that owns it.",
+            )
+
+
+def _schemes(census: Census) -> t.Iterator[CensusWarning]:
+    for row in census.rows:
+        scheme = owner_by_name(row.table, row.name)
+        marked = owner_by_mark(row.table, row.row)
+        if UNKNOWN not in (scheme, marked) and family(scheme) != family(marked):
+            yield CensusWarning(
+                f"{row.table} {row.name}",
+                f"It is marked as {marked}'s, and {scheme} makes such names ({row.uuid}). Tools of {scheme} that go by names take it for theirs.",
+                f"Rename it in {marked}.",
+            )
+
+
+def _same_addresses(census: Census) -> t.Iterator[CensusWarning]:
+    """Only of ports whose networks are connected: two tenants may have the same addresses apart from each other."""
+    segments = Segments(census)
+    by_mac, by_address, by_network = (collections.defaultdict[t.Any, list[OwnedRow]](list) for _ in range(3))
+    for row in census.of("Logical_Router_Port"):
+        segment, component = segments.segment(row), segments.component(row)
+        by_mac[segment, row.row["mac"].lower()].append(row)
+        for interface in map(ipaddress.ip_interface, row.row["networks"]):
+            if not interface.ip.is_link_local:
+                by_address[component, interface.ip].append(row)
+                by_network[component, interface.network].append(row)
+    for kind, found in (("MAC address", by_mac), ("address", by_address)):
+        for (_where, value), rows in found.items():
+            if _apart(rows):
+                yield CensusWarning(
+                    f"{kind} {value}",
+                    f"{_told(rows)} have it, and their networks are connected.",
+                    f"Give one of them another {kind} in the system that owns it.",
+                )
+    for (_component, network), rows in by_network.items():
+        if _apart(rows) and len({segments.segment(row) for row in rows}) > 1:
+            yield CensusWarning(
+                f"network {network}",
+                f"{_told(rows)} are in it on different switches, and their routers are connected.",
+                "Give one of them another network in the system that owns it.",
+            )
