@@ -57,6 +57,7 @@ def damages(census: Census) -> list[Damage]:
     routers = _neutrons_routers(census)
     drop = {row.uuid for row in census.of("Port_Group") if row.name == _DROP_GROUP}
     guests = _router_ports_at_neutrons(census)
+    ends_early = any(not row.name.startswith("lrp-") for row in guests)
     every_switch = {row.uuid for row in census.of("Logical_Switch")}
     candidates = [
         Damage(
@@ -79,13 +80,10 @@ def damages(census: Census) -> list[Damage]:
             "with their ACLs",
             _COEXISTENCE,
         ),
-        Damage([row for row in guests if row.name.startswith("lrp-")], "on Neutron's routers", _COEXISTENCE),
-        Damage(
-            [row for row in others if row.table == "Logical_Router_Static_Route" and _in(row, routers)],
-            "on Neutron's routers",
-            _COEXISTENCE,
-        ),
     ]
+    if not ends_early:
+        routes = [row for row in others if row.table == "Logical_Router_Static_Route" and _in(row, routers)]
+        candidates += [Damage(rows, "on Neutron's routers", _COEXISTENCE) for rows in (guests, routes)]
     return [damage for damage in candidates if damage.rows]
 
 
@@ -141,7 +139,7 @@ def _deletions(when: str, found: t.Sequence[Damage]) -> t.Iterator[str]:
 def _failures(census: Census) -> t.Iterator[str]:
     """Older releases put lrp- before the name of each port that they delete, and end with an error if there is none."""
     rows = [row for row in _router_ports_at_neutrons(census) if not row.name.startswith("lrp-")]
-    if rows:
+    if rows:  # see damages()
         yield f"Releases before {_COEXISTENCE} change no router at all: they end with an error at {named(rows)} on Neutron's routers."
 
 
