@@ -93,6 +93,7 @@ OFFERED = {
     ),
     "operator": Offer("operator", limit=False, asks=("ovn_operator_state", "ovn_operator_all_namespaces"), check=True),
     "show": Offer("show", limit=False, simultaneous=True),
+    "census": Offer("census", limit=False, simultaneous=True),
     "ping": Offer(
         "ping",
         asks=("ovn_ping_hosts", "ovn_ping_state", "ovn_ping_count", "ovn_ping_ip_version", "ovn_ping_mtu"),

@@ -28,6 +28,8 @@ NEUTRON = {
 }
 # Containers of Kolla.
 KOLLA = {"ovn_nb_db", "ovn_sb_db", "ovn_northd"}
+# Names of rows.
+OVN_KUBERNETES = {"ovn_cluster_router"}
 
 
 def commands(text: str) -> list[list[str]]:
@@ -69,7 +71,7 @@ def variables() -> frozenset[str]:
             facts |= set(re.findall(r"\bov[ns]_\w+", path.read_text(encoding="utf-8")))
     for path in ROOT.glob("plugins/module_utils/**/*.py"):
         facts |= set(re.findall(r'"(ovn_\w+)"', path.read_text(encoding="utf-8")))
-    return frozenset(known_variables() | facts | MODULES | ROLES | GROUPS | NEUTRON | KOLLA)
+    return frozenset(known_variables() | facts | MODULES | ROLES | GROUPS | NEUTRON | KOLLA | OVN_KUBERNETES)
 
 
 def unknown_variables(text: str) -> list[str]:

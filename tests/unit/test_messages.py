@@ -46,7 +46,7 @@ MODULES = {path.stem for path in PLUGINS.glob("modules/*.py")}
 OPTIONS = {option: modules for option, modules in options_of_modules().items() if "_" in option or option == "state"}
 VARIABLES = variables()
 GROUPS = {"ovn_central", "ovn_hypervisors", "ovn_gateways"}
-NAMES_OF_NEUTRON = {"ovn_nb_connection", "ovn_sb_connection"}
+NAMES_OF_NEUTRON = {"ovn_nb_connection", "ovn_sb_connection", "ovn_nb_global"}
 ONE = "|".join(sorted(OPTIONS, key=len, reverse=True))
 ADVICE = re.compile(
     rf"\b(?:[Ss]et|[Ww]ith|[Uu]se|[Gg]ive|[Rr]aise|[Cc]orrect|a) ((?!state\b)(?:{ONE}))\b|\b({ONE})(?:: |=)(?:true|false|absent|present)\b"
