@@ -41,6 +41,7 @@ def maintenance_warnings(census: Census) -> list[CensusWarning]:
             ),
             _switches([row for row in others if row.table == "Logical_Switch"]),
             _dhcp_options([row for row in others if row.table == "DHCP_Options"]),
+            _dns([row for row in others if row.table == "DNS" and "ls_name" in external_ids(row.row)]),
             _whole_ovn(census, others),
         )
         if warning
@@ -67,7 +68,8 @@ def _localnet_ports(rows: t.Sequence[OwnedRow]) -> CensusWarning | None:
         return None
     return CensusWarning(
         f"{named(rows)} with type localnet",
-        f"Neutron's task check_localnet_port_has_learn_fdb writes options:{_LEARN} of every such port ({_now(rows, 'options', _LEARN)}) at each start.",
+        f"Neutron's task check_localnet_port_has_learn_fdb writes options:{_LEARN} of every such port ({_now(rows, 'options', _LEARN)}) at each start.\n"
+        "Releases before 26.0.0 also write options:mcast_flood and options:mcast_flood_reports.",
         f"Set [ovn] {_LEARN} of Neutron to the value that the other owner has.",
     )
 
@@ -97,6 +99,16 @@ def _dhcp_options(rows: t.Sequence[OwnedRow]) -> CensusWarning | None:
         f"{named(rows)}",
         "Neutron's task check_dhcp_options_consistency (since 28.0.0) writes an error into Neutron's log for each of them, and changes nothing.",
         "Leave these errors out of alerts.",
+    )
+
+
+def _dns(rows: t.Sequence[OwnedRow]) -> CensusWarning | None:
+    if not rows:
+        return None
+    return CensusWarning(
+        f"{named(rows)}",
+        "They have the key ls_name, which Neutron takes for its own: its task set_ovn_owned_dns_option (since 26.0.0) writes options:ovn-owned at each start.",
+        "Have the other owner write another key.",
     )
 
 

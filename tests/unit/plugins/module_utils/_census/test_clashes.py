@@ -131,7 +131,10 @@ NEIGHBORS = ("10.0.0.1/24", "10.0.0.2/24")
             id="one MAC address on one switch",
         ),
         pytest.param(
-            Routers(NEIGHBORS, ("02:00:00:00:00:aa", "02:00:00:00:00:aa")).switch(0).switch(1),
+            Routers(("10.0.0.1/24", "10.1.0.1/24"), ("02:00:00:00:00:aa", "02:00:00:00:00:aa"))
+            .switch(0)
+            .switch(1)
+            .peers(),
             [],
             id="one MAC address on two switches",
         ),

@@ -40,6 +40,7 @@ MARKS = [
     ("Logical_Switch_Port", {"pod": "default/web"}, "unknown"),
     ("DNS", {"ls_name": "ovn-default"}, "unknown"),
     ("Logical_Switch", {"network": "neutron:web"}, "unknown"),
+    ("Logical_Switch", {"k8s": "yes"}, "unknown"),
     ("Logical_Switch", {}, "unknown"),
 ]
 

@@ -83,6 +83,16 @@ def test_options_with_neutrons_key_end_a_task_for_all() -> None:
     assert "fails for all rows" in warning.cause
 
 
+def test_only_names_with_neutrons_key_are_touched() -> None:
+    northbound = of_neutron()
+    northbound.add("DNS", {"ls_name": "neutron-a"})
+    northbound.add("DNS", KUBE_OVN)
+    northbound.add("DNS", {**KUBE_OVN, "ls_name": "pods"})
+    warning = maintenance_warnings(northbound.census())[0]
+    assert warning.subject == "1 DNS (pods of kube-ovn)"
+    assert "set_ovn_owned_dns_option (since 26.0.0) writes options:ovn-owned" in warning.cause
+
+
 def test_different_values_are_all_named() -> None:
     northbound = of_neutron()
     for number, options in enumerate(({}, {"mac_binding_age_threshold": "300"}, {"mac_binding_age_threshold": "60"})):
