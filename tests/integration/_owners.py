@@ -12,6 +12,7 @@ NETWORK, ROUTER, PORT, INTERFACE, GROUP, SUBNET, FLOATING, SEGMENT, BALANCER = (
 PG = "pg_" + GROUP.replace("-", "_")
 
 NEUTRON = rf"""
+    set nb_global . options:bfd-mult=3 external_ids:neutron\\:fip-distributed=False
     ls-add neutron-{NETWORK} -- set logical_switch neutron-{NETWORK} external_ids:neutron\\:network_name=web other_config:mcast_snoop=false
     lsp-add neutron-{NETWORK} {PORT} -- lsp-set-addresses {PORT} "fa:16:3e:00:00:05 10.0.0.5"
       -- set logical_switch_port {PORT} external_ids:neutron\\:port_name=vm
@@ -46,6 +47,7 @@ OCTAVIA = rf"""
     ls-lb-add neutron-{NETWORK} {BALANCER}"""
 
 KUBE_OVN = r"""
+    set nb_global . options:svc_ipv4_cidr=10.96.0.0/12 external_ids:kube-ovn-version=v1.15.0
     ls-add ovn-default -- set logical_switch ovn-default external_ids:vendor=kube-ovn
     ls-add join -- set logical_switch join external_ids:vendor=kube-ovn
     lr-add ovn-cluster -- set logical_router ovn-cluster external_ids:vendor=kube-ovn options:mac_binding_age_threshold=300

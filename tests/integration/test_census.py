@@ -9,7 +9,7 @@ import typing as t
 import _owners
 import _playbooks
 import pytest
-from conftest import MakeCluster, Member, RunModule, run
+from conftest import MakeCluster, Member, Pki, RunModule, run
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._connectivity_test.network import MARK
 
@@ -21,7 +21,7 @@ WHOLE_OVN = ("NB_Global", "Connection")
 
 
 def dump(member: Member) -> dict[str, dict[str, Row]]:
-    """Every row of the database with all columns, `_version` too: it changes with any write, also with one of the same value."""
+    """Every row of the database with all columns, `_version` too: a row that was deleted and made again would show."""
     schema = json.loads(run("ovsdb-client", "get-schema", member.socket, member.schema_name))
     tables = sorted(schema["tables"])
     columns = {table: ["_uuid", "_version", *schema["tables"][table]["columns"]] for table in tables}
@@ -193,6 +193,31 @@ def test_an_ovn_that_is_not_ours(northbound: Member, play: Play) -> None:
     assert dump(northbound) == before
 
 
+def test_an_ovn_with_tls(play: Play, raft_cluster: MakeCluster, pki: Pki) -> None:
+    (member,) = raft_cluster(1, tls=True).members
+    _owners.fill(member.socket, _owners.UNKNOWN)
+    files = {f"ovn_verify_{name}": file for name, file in pki.issue("client").options().items()}
+    code, output = play(asked={"ovn_show_northbound_endpoints": ["ssl:127.0.0.99:1", member.endpoint], **files})
+    assert code == 0, output
+    assert counted(output) == {"unknown": {**EXPECTED["unknown"], "NB_Global": 1}}
+
+
+def test_a_control_plane_in_kubernetes_is_asked_with_its_kubeconfig(play: Play) -> None:
+    """Pods that answer are in test_database_info.py."""
+    cluster = {"ovn_backend": "kubernetes", "ovn_kubeconfig": "/nowhere/kubeconfig", "ovn_context": "blue"}
+    code, output = play(ovn_central={"hosts": {"control-plane": cluster}})
+    assert code == 2, output
+    assert "Cannot connect: kubeconfig /nowhere/kubeconfig, context blue: no such file" in " ".join(output.split())
+
+
+def test_nobody_is_asked(play: Play) -> None:
+    code, output = play(
+        "-e", "ovn_central_elsewhere=true", ovn_central={"hosts": {}}, ovn_hypervisors={"hosts": {"h1": {}}}
+    )
+    assert code == 2, output
+    assert "no host of the group ovn_central takes part in this run. Add one, with" in " ".join(output.split())
+
+
 @pytest.mark.parametrize(
     ("mode", "text"),
     [
@@ -264,3 +289,6 @@ def test_nothing_of_ours_writes_rows_of_others(
     (settings_before,), (settings_after,) = (list(found["NB_Global"].values()) for found in (before, after))
     changed = {column for column in settings_after if settings_after[column] != settings_before[column]}
     assert changed == {"_version", "connections", "nb_cfg", "options"}
+    options = [dict(row["options"][1]) for row in (settings_before, settings_after)]
+    assert options[0] == {"bfd-mult": "3", "svc_ipv4_cidr": "10.96.0.0/12"}
+    assert options[1] == {**options[0], "northd_probe_interval": "10000"}

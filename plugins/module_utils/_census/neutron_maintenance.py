@@ -124,6 +124,6 @@ def _whole_ovn(census: Census, others: t.Sequence[OwnedRow]) -> CensusWarning | 
     shown = ", ".join(f"{key}={now[key]}" for key in sorted(now)) or "all unset"
     return CensusWarning(
         f"NB_Global options {', '.join(_SHARED_OPTIONS)}",
-        f"They hold for every owner of this OVN, and Neutron's maintenance writes them at each start (now {shown}).",
+        f"They hold for every owner of this OVN, and Neutron's maintenance writes them at each start, the first three since 28.0.0 (now {shown}).",
         "Set them in Neutron's configuration ([ovn], [ovn_nb_global]) alone.",
     )
