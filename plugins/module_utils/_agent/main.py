@@ -36,6 +36,12 @@ def _northd(arguments: t.Sequence[str]) -> int:
     return run(arguments)
 
 
+def _leader_proxy(arguments: t.Sequence[str]) -> int:
+    from .leader_proxy import main as run
+
+    return run(arguments)
+
+
 def _version(arguments: t.Sequence[str]) -> int:
     from .._raft.record import FORMAT
 
@@ -48,6 +54,7 @@ COMMANDS: dict[str, t.Callable[[t.Sequence[str]], int]] = {
     "host-observer": _host_observer,
     "northd": _northd,
     "chassis": _chassis,
+    "leader-proxy": _leader_proxy,
     "version": _version,
 }
 

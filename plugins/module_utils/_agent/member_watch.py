@@ -87,8 +87,17 @@ def open_monitor(endpoint: Endpoint, tls: TlsFiles) -> MonitorConnection:
 class MemberWatch(StoppableThread):
     """Keeps `answer` up to date and calls `changed` when more than its index has changed."""
 
-    def __init__(self, endpoint: Endpoint, database: str, tls: TlsFiles, changed: t.Callable[[], None]) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        database: str,
+        tls: TlsFiles,
+        changed: t.Callable[[], None],
+        *,
+        longest_pause: float = _LONGEST_PAUSE,
+    ) -> None:
         super().__init__(f"watch of {endpoint}")
+        self._longest_pause = longest_pause
         self.endpoint = endpoint
         self.member = pod_of(str(endpoint))
         self.answer: Answer | None = None  # None until it answered or failed for the first time
@@ -113,7 +122,7 @@ class MemberWatch(StoppableThread):
                 problem = problem_of(as_ovn_error(e))
                 self._publish(Answer(self.member, self._database, problems=(problem,), taken=time.time()))
             self._stopped.wait(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
+            pause = min(pause * 2, self._longest_pause)
 
     def _follow(self, connection: MonitorConnection) -> None:
         while not self._stopped.is_set():

@@ -1,0 +1,134 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+`c5c3-ovn.pyz leader-proxy`: beside a client that must always find the leader of a Raft database, such as Neutron. The client connects to an address of its own
+host, and the proxy passes its bytes on to the member that leads. It knows who does by an open connection to each member, so there is nothing to poll, and a
+member whose host lost its power is left when another one says that it leads.
+
+A connection that comes while there is no leader is held until there is one, instead of refused: python-ovs (ovs/reconnect.py) would wait 1, 2, 4, then 8 s
+between two attempts, whatever happens meanwhile. TLS is between the client and the member: the proxy reads nothing of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+import typing as t
+
+from .._api.observer_settings import endpoints_of, needed
+from .._databases import DATABASE_NAMES, DATABASES
+from .._errors import InvalidInput
+from .._ovsdb.endpoint import Endpoint, parse_endpoint
+from .._ovsdb.tls_files import TlsFiles
+from .log import Log
+from .member_choice import LedMember, choose_member, is_left, next_state
+from .member_watch import MemberWatch
+from .proxied_connection import ProxiedConnection
+from .self_update import RunningArchive
+
+LISTEN_VARIABLES = {"northbound": "OVN_NORTHBOUND_LISTEN", "southbound": "OVN_SOUTHBOUND_LISTEN"}
+# Neutron's connection to the Northbound leaves members that do not lead (leader_only of ovs.db.idl.Idl), the one to the Southbound takes any.
+LEADER_ONLY = {"northbound": True, "southbound": False}
+_LONGEST_PAUSE = 1.0  # of a watch, between two attempts to reach a member: the one that returns may be the next leader
+_ARCHIVE_SECONDS = 5.0
+
+
+class DatabaseProxy:
+    """The listener of one database. All of it runs in the thread of the loop, but for the watches, which only wake it."""
+
+    def __init__(self, name: str, endpoints: t.Sequence[Endpoint], tls: TlsFiles, log: Log) -> None:
+        self.name, self.log = name, log
+        self.endpoints = endpoints
+        self._leader_only = LEADER_ONLY[name]
+        self._states = [LedMember() for _ in endpoints]
+        self._member: int | None = None
+        self._connections: set[ProxiedConnection] = set()
+        self._loop = asyncio.get_running_loop()
+        self._watches = [
+            MemberWatch(endpoint, DATABASE_NAMES[name], tls, self._wake, longest_pause=_LONGEST_PAUSE)
+            for endpoint in endpoints
+        ]
+
+    async def start(self, listen: Endpoint) -> None:
+        await self._loop.create_server(self._accept, listen.host, listen.port, reuse_address=True)
+        for watch in self._watches:
+            watch.start()
+
+    def _accept(self) -> ProxiedConnection:
+        connection = ProxiedConnection(self._connections.discard)
+        self._connections.add(connection)
+        if self._member is not None:
+            connection.lead_to(self.endpoints[self._member])
+        return connection
+
+    def _wake(self) -> None:
+        self._loop.call_soon_threadsafe(self._choose)
+
+    def _choose(self) -> None:
+        """Follow what the members say now."""
+        now = time.monotonic()
+        answers = [watch.answer for watch in self._watches]
+        self._states = [next_state(state, answer, now) for state, answer in zip(self._states, answers)]
+        before = self._member
+        self._member = choose_member(self._states, leader_only=self._leader_only, current=before)
+        if self._member != before:
+            self.log.info(f"{self.name}: {self._describe()}")
+        if self._member is None:  # with no member to go to, everybody stays
+            return
+        left = {
+            endpoint
+            for index, (endpoint, state) in enumerate(zip(self.endpoints, self._states))
+            if index != self._member and is_left(state, leader_only=self._leader_only)
+        }
+        for connection in list(self._connections):
+            connection.lead_to(self.endpoints[self._member], left)
+
+    def _describe(self) -> str:
+        if self._member is None:
+            return f"no member {'leads' if self._leader_only else 'takes part in its cluster'}, new connections wait for one"
+        return f"clients are led to {self.endpoints[self._member]}"
+
+
+def listeners_of(environment: t.Mapping[str, str]) -> dict[str, Endpoint]:
+    """Return where the proxy listens, by database; `InvalidInput` for what is no TCP endpoint."""
+    found = {name: parse_endpoint(needed(environment, variable)) for name, variable in LISTEN_VARIABLES.items()}
+    for name, endpoint in found.items():
+        if endpoint.scheme != "tcp":
+            raise InvalidInput(f"{LISTEN_VARIABLES[name]} is {endpoint}. Use tcp:ADDRESS:PORT.")
+    return found
+
+
+async def _run(environment: t.Mapping[str, str], log: Log, archive: RunningArchive) -> None:
+    endpoints, listeners = endpoints_of(environment), listeners_of(environment)
+    tls = TlsFiles.of_environment(environment)
+    for name in DATABASES:
+        proxy = DatabaseProxy(name, endpoints[name], tls, log)
+        try:
+            await proxy.start(listeners[name])
+        except OSError as e:
+            raise InvalidInput(
+                f"{name}: cannot listen on {listeners[name]}: {(e.strerror or str(e)).lower()}. Use another address or port."
+            ) from e
+    stopped = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
+    while not stopped.is_set() and not archive.is_replaced():
+        try:
+            await asyncio.wait_for(stopped.wait(), _ARCHIVE_SECONDS)
+        except asyncio.TimeoutError:
+            continue
+
+
+def main(_arguments: t.Sequence[str]) -> int:
+    log, archive = Log("leader-proxy"), RunningArchive()
+    try:
+        asyncio.run(_run(os.environ, log, archive))
+    except InvalidInput as e:
+        log.info(str(e))
+        return 2
+    if archive.is_replaced():
+        archive.restart()
+    return 0
