@@ -47,7 +47,7 @@ import difflib
 import typing as t
 
 _OF_ANSIBLE = {"all", "ungrouped"}
-_OURS = {"ovn_central", "ovn_hypervisors", "ovn_gateways"}
+_OURS = {"ovn_central", "ovn_controllers", "ovn_gateways", "ovn_hypervisors"}
 _SIMILAR = 0.75  # of difflib: ovn_centrals, ovn-central, ovn_hypervisor, ovn_hypervisers; not ovn_control_plane
 _GROUPS_SHOWN = 10
 

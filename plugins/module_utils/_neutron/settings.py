@@ -20,7 +20,7 @@ _GENEVE_HEADER = 38
 
 
 @dataclasses.dataclass(frozen=True)
-class Connection:
+class OvnConnection:
     """Where the databases are and who connects: endpoints like `ssl:192.0.2.11:6641`, and files (empty without TLS)."""
 
     northbound: t.Sequence[str]
@@ -29,7 +29,7 @@ class Connection:
     certificate: str = ""
     ca_certificate: str = ""
 
-    def through_proxy(self, northbound: str, southbound: str) -> Connection:
+    def through_proxy(self, northbound: str, southbound: str) -> OvnConnection:
         """Return the connection through a proxy on the same host, `ADDRESS:PORT` of each database."""
         scheme = self.northbound[0].partition(":")[0]
         return dataclasses.replace(
@@ -66,7 +66,7 @@ class ServerOptions:
     dns_servers: t.Sequence[str] = ()
 
 
-def server_sections(connection: Connection, options: ServerOptions) -> dict[str, dict[str, t.Any]]:
+def server_sections(connection: OvnConnection, options: ServerOptions) -> dict[str, dict[str, t.Any]]:
     """Return the sections for everything of Neutron that talks to OVN: API, RPC server, periodic and maintenance workers."""
     sections: dict[str, dict[str, t.Any]] = {
         "DEFAULT": {"core_plugin": "ml2"},

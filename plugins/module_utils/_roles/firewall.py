@@ -25,7 +25,7 @@ from .variables import Groups, Hostvars, Overlaid, Variables, backend_of, first_
 Mode = t.Literal["managed", "print", "none"]
 Role = t.Literal["ovn_central", "ovn_hypervisor"]
 # Where a party is in the inventory, and the option with those that are not in it
-_GROUPS: dict[Party, str] = {"central": "ovn_central", "chassis": "ovn_hypervisors"}
+_GROUPS: dict[Party, str] = {"central": "ovn_central", "chassis": "ovn_hypervisors", "client": "ovn_controllers"}
 _NETWORKS: dict[Party, str] = {
     "central": "ovn_central_member_networks",
     "client": "ovn_central_client_networks",
@@ -33,6 +33,11 @@ _NETWORKS: dict[Party, str] = {
 }
 _TUNNEL_NETWORKS = "ovn_hypervisor_tunnel_networks"
 _ROLES: dict[Party, Role] = {"central": "ovn_central", "chassis": "ovn_hypervisor"}
+_BACKENDS: dict[Party, str] = {
+    "central": "ovn_central_backend",
+    "chassis": "ovn_hypervisor_backend",
+    "client": "ovn_neutron_backend",
+}
 PACKAGES = ["nftables"]
 
 
@@ -149,9 +154,7 @@ def managed_central_hosts(hostvars: Hostvars, groups: Groups) -> list[str]:
 def _machine(hostvars: Hostvars, groups: Groups, name: str, given: Variables) -> FilteredMachine:
     variables = {option: value for option, value in given.items() if value is not None and value != ""}
     merged = Overlaid(variables, with_resource(hostvars[name], hostvars, groups))
-    parties = [
-        party for party, group in _GROUPS.items() if name in members_of(groups, group) and _is_machine(merged, party)
-    ]
+    parties = [party for party in _ROLES if name in members_of(groups, _GROUPS[party]) and _is_machine(merged, party)]
     if first_value(merged, "ovn_hypervisor_state", default="present") != "present":
         parties = [party for party in parties if party != "chassis"]
     return FilteredMachine(name, merged, tuple(parties))
@@ -168,7 +171,7 @@ def _databases(host: FilteredMachine) -> dict[str, list[str]]:
 
 
 def _is_machine(variables: Variables, party: Party) -> bool:
-    return (first_value(variables, f"{_ROLES[party]}_backend") or backend_of(variables)) == "host"
+    return (first_value(variables, _BACKENDS[party]) or backend_of(variables)) == "host"
 
 
 def _flows(host: FilteredMachine, party: Party) -> t.Iterator[MachineFlow]:

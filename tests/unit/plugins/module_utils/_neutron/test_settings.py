@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._neutron.settings import (
-    Connection,
+    OvnConnection,
     ServerOptions,
     server_sections,
 )
 
-TLS = Connection(
+TLS = OvnConnection(
     ["ssl:192.0.2.1:6641", "ssl:192.0.2.2:6641"], ["ssl:192.0.2.1:16642"], "/t/key.pem", "/t/cert.pem", "/t/ca.pem"
 )
-PLAIN = Connection(["tcp:192.0.2.1:6641"], ["tcp:192.0.2.1:16642"])
+PLAIN = OvnConnection(["tcp:192.0.2.1:6641"], ["tcp:192.0.2.1:16642"])
 
 
 def test_both_databases_get_endpoints_and_files() -> None:

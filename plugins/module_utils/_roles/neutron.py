@@ -1,0 +1,204 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The role ovn_neutron: its options to what a Neutron has to get. Pure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+import json
+import typing as t
+
+from .._databases import DATABASES, Database
+from .._errors import InvalidInput
+from .._inventory import as_list
+from .._neutron.helm import helm_overrides
+from .._neutron.ini import check_extra, merge_sections, render_ini
+from .._neutron.settings import SYNC_MODES, OvnConnection, ServerOptions, server_sections
+from .._ovsdb.endpoint import parse_endpoints
+from .._ovsdb.tls_files import TlsFiles
+from .._systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
+from .central_observer import PROGRAM
+from .endpoints import endpoints_of
+from .options import read_options
+from .service_settings import service_files, service_units
+from .variables import Hostvars, Variables, backend_of
+
+PREFIX = "ovn_neutron_"
+# As the Secret of a client names them
+_SECRET_KEYS = {"private_key": "tls.key", "certificate": "tls.crt", "ca_certificate": "ca.crt"}
+_FILES = {"private_key": "key.pem", "certificate": "cert.pem", "ca_certificate": "ca.pem"}
+# What the cluster of a control plane says of its endpoints: inside of it, and outside
+_ANSWERS: dict[Database, tuple[str, ...]] = {
+    "northbound": ("northbound",),
+    "southbound": ("southbound_unrestricted", "southbound"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class NeutronOptions:
+    """The options of the role, and `host`."""
+
+    host: str
+    backend: str
+    directory: str
+    tls: bool = True
+    leader_proxy: bool = True
+    leader_proxy_address: str = "127.0.0.1"
+    leader_proxy_northbound_port: int = 6641
+    leader_proxy_southbound_port: int = 6642
+    sync_mode: str = "log"
+    metadata: bool = True
+    distributed_floating_ip: bool = False
+    l3_scheduler: str = "leastloaded"
+    connection_timeout: int = 60
+    retry_max_interval: int = 5
+    flat_networks: t.Any = ()
+    vlan_ranges: t.Any = ()
+    network_types: t.Any = ("geneve",)
+    dns_servers: t.Any = ()
+    config: t.Any = dataclasses.field(default_factory=dict)
+    secret: str = ""
+    services: t.Any = ()
+
+
+def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[str]]) -> dict[str, t.Any]:
+    """Return what the role brings.
+
+    `config`: the text of the file for Neutron. `files`: paths of the client certificate. `endpoints`: the members. `helm`: overrides for the chart.
+    `proxy`: `environment`, `sandbox`, `revision` and `program` of its unit; empty without one. `service_files`, `service_units`: options of `ovn_units`, where
+    drop-ins carry the digest of the settings. `neutron_patch`: the specification of a Neutron resource. `warnings`: texts.
+
+    `InvalidInput` names the option that is wrong.
+    """
+    options = read_options(NeutronOptions, given, PREFIX)
+    _check(options)
+    on_machine = options.backend == "host"
+    names = _FILES if on_machine else _SECRET_KEYS
+    files = {name: f"{options.directory}/{file}" for name, file in names.items()} if options.tls else {}
+    direct = OvnConnection(list(endpoints["northbound"]), list(endpoints["southbound"]), **files)
+    proxied = on_machine and options.leader_proxy and bool(direct.northbound)
+    connection = direct.through_proxy(*_listeners(options).values()) if proxied else direct
+    ours = server_sections(connection, _server_options(options))
+    sections = merge_sections(ours, check_extra(options.config, ours, f"{PREFIX}config"))
+    config = render_ini(sections)
+    services = as_list(options.services)
+    return {
+        "config": config,
+        "files": files,
+        "endpoints": {name: list(endpoints[name]) for name in DATABASES},
+        "helm": helm_overrides(sections, secret=options.secret if options.tls else "", directory=options.directory),
+        "proxy": _proxy(options, direct) if proxied else {},
+        "service_files": service_files(services, config),
+        "service_units": service_units(services),
+        "neutron_patch": _patch(direct),
+        "warnings": _warnings(options),
+    }
+
+
+def neutron_endpoints(
+    hostvars: Hostvars,
+    central_hosts: t.Sequence[str],
+    given: Variables,
+    *,
+    tls: bool = True,
+    answer: Variables | None = None,
+    inside: bool = False,
+) -> dict[Database, list[str]]:
+    """Return the ports without a role, of all members: Neutron writes what the role of chassis keeps from it.
+
+    In this order: what is given as `northbound_endpoints` and `southbound_endpoints`, what the cluster of the control plane has answered (`inside` of it or for
+    clients outside), one port of each central host.
+    """
+    found: dict[Database, list[str]] = {}
+    for database in DATABASES:
+        declared = as_list(given.get(f"{database}_endpoints") or [])
+        if declared:
+            found[database] = [str(endpoint) for endpoint in parse_endpoints(declared)]
+        elif _is_cluster(hostvars, central_hosts):
+            known = (answer or {}).get("endpoints") or {}
+            texts = (known.get(f"{name}_inside" if inside else name) for name in _ANSWERS[database])
+            found[database] = as_list(next((text for text in texts if text), ""))
+        else:
+            found[database] = endpoints_of(central_hosts, hostvars, database, "unrestricted", tls=tls)
+    return found
+
+
+def _is_cluster(hostvars: Hostvars, central_hosts: t.Sequence[str]) -> bool:
+    return bool(central_hosts) and backend_of(hostvars[central_hosts[0]]) == "kubernetes"
+
+
+def _check(options: NeutronOptions) -> None:
+    if options.sync_mode not in SYNC_MODES:
+        raise InvalidInput(f"{PREFIX}sync_mode is {options.sync_mode}. Use one of {', '.join(SYNC_MODES)}.")
+    try:
+        ipaddress.ip_address(options.leader_proxy_address)
+    except ValueError as e:
+        raise InvalidInput(
+            f'{PREFIX}leader_proxy_address is "{options.leader_proxy_address}". Give an address of this host, such as 127.0.0.1.'
+        ) from e
+    if options.leader_proxy_northbound_port == options.leader_proxy_southbound_port:
+        raise InvalidInput(
+            f"{PREFIX}leader_proxy_northbound_port and {PREFIX}leader_proxy_southbound_port are both {options.leader_proxy_northbound_port}. "
+            "Give each database a port of its own."
+        )
+
+
+def _server_options(options: NeutronOptions) -> ServerOptions:
+    return ServerOptions(
+        sync_mode=options.sync_mode,
+        metadata=options.metadata,
+        distributed_floating_ip=options.distributed_floating_ip,
+        l3_scheduler=options.l3_scheduler,
+        connection_timeout=options.connection_timeout,
+        retry_max_interval=options.retry_max_interval,
+        flat_networks=as_list(options.flat_networks),
+        vlan_ranges=as_list(options.vlan_ranges),
+        network_types=as_list(options.network_types),
+        dns_servers=as_list(options.dns_servers),
+    )
+
+
+def _listeners(options: NeutronOptions) -> dict[Database, str]:
+    address = options.leader_proxy_address
+    shown = f"[{address}]" if ":" in address else address
+    return {
+        "northbound": f"{shown}:{options.leader_proxy_northbound_port}",
+        "southbound": f"{shown}:{options.leader_proxy_southbound_port}",
+    }
+
+
+def _proxy(options: NeutronOptions, direct: OvnConnection) -> dict[str, t.Any]:
+    tls = TlsFiles(direct.private_key or None, direct.certificate or None, direct.ca_certificate or None)
+    environment = {
+        "OVN_NORTHBOUND": ",".join(direct.northbound),
+        "OVN_SOUTHBOUND": ",".join(direct.southbound),
+        **{f"OVN_{name.upper()}_LISTEN": f"tcp:{place}" for name, place in _listeners(options).items()},
+        **tls.as_environment(),
+    }
+    sandbox = sandbox_settings(Sandbox(files=list(tls)))
+    text = json.dumps(environment, sort_keys=True)
+    return {
+        "program": PROGRAM,
+        "environment": environment,
+        "sandbox": sandbox,
+        "revision": sandbox_revision(text, sandbox),
+    }
+
+
+def _patch(direct: OvnConnection) -> dict[str, t.Any]:
+    """Return the specification of a Neutron resource (`neutron.openstack.c5c3.io/v1alpha1`) with the endpoints."""
+    return {"ovn": {"nbConnection": ",".join(direct.northbound), "sbConnection": ",".join(direct.southbound)}}
+
+
+def _warnings(options: NeutronOptions) -> list[str]:
+    if options.sync_mode in ("off", "log"):
+        return []
+    return [
+        f"{PREFIX}sync_mode of {options.host} is {options.sync_mode}: whenever Neutron starts it deletes rows of the Northbound that it does not know. If "
+        "something else uses this OVN too, use off or log; c5c3.ovn.census tells whose rows there are."
+    ]

@@ -1,0 +1,30 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Services of somebody else that read a configuration of ours: options of `ovn_units` that restart them when it has changed. Pure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import typing as t
+
+
+def service_files(services: t.Iterable[str], config: str) -> list[dict[str, str]]:
+    """Return a drop-in for each unit: a process that was started with other settings has another digest, so a run that was cut off is finished by the next."""
+    digest = hashlib.sha256(config.encode()).hexdigest()[:16]
+    content = f"# Written by Ansible: changes are lost.\n[Service]\nEnvironment=OVN_SETTINGS={digest}\n"
+    return [
+        {"path": f"/etc/systemd/system/{_unit(service)}.d/50-c5c3-ovn.conf", "content": content} for service in services
+    ]
+
+
+def service_units(services: t.Iterable[str]) -> list[dict[str, str]]:
+    """Return that the units run."""
+    return [{"name": _unit(service), "state": "started"} for service in services]
+
+
+def _unit(service: str) -> str:
+    return service if "." in service else f"{service}.service"
