@@ -1,0 +1,458 @@
+"""The OpenStack side of `make openstack`: Neutron on the machines, then a proof that it works with the OVN there.
+
+    cloud.py install FOLDER NEUTRON   put Neutron (a virtual environment) and its database on the machines; c5c3.ovn.neutron starts it
+    cloud.py prove FOLDER             networks, instances, metadata, a floating IP, and the death of the leader's machine while the API is called
+
+Nobody here knows what c5c3.ovn.neutron does: the file that it writes is the only thing about OVN that Neutron gets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import contextlib
+import dataclasses
+import http.client
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+FILES = HERE / "cloud"
+STATE = Path(os.environ.get("MACHINES_STATE", "/var/tmp/c5c3-ovn-openstack"))
+NAMESPACE = os.environ.get("MACHINES_NAMESPACE", "openstack")
+NETWORK = os.environ.get("MACHINES_NETWORK", "198.51.100")
+CENTRALS = {"central1": 111, "central2": 112, "central3": 113}
+COMPUTES = {"compute1": 121, "compute2": 122}
+GATEWAYS = {"gateway1": 141, "gateway2": 142}
+CONTROLLER = {"controller1": 131}
+OUTSIDE = "203.0.113.1"  # the router of the provider's network, on its bridge
+SECONDS = 60.0
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+class Failed(Exception):
+    """The cloud does not do what it should."""
+
+
+# --- machines ----------------------------------------------------------------------------------------------------------
+
+
+def address(machine: str) -> str:
+    return f"{NETWORK}.{ {**CENTRALS, **COMPUTES, **GATEWAYS, **CONTROLLER}[machine] }"
+
+
+def ssh(machine: str, command: str, *, stdin: str = "", check: bool = True, timeout: float = 120) -> str:
+    """Return what the command prints on the machine."""
+    done = subprocess.run(
+        [
+            "ssh",
+            *("-i", str(STATE / "key"), "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-o", "LogLevel=ERROR"),
+            *("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"),
+            *("-o", f"ControlPath={STATE}/ssh/cloud-%h", "-o", "ControlMaster=auto", "-o", "ControlPersist=60s"),
+            f"root@{address(machine)}",
+            command,
+        ],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    if check and done.returncode != 0:
+        raise Failed(f"{machine}: {command.splitlines()[0][:120]} failed: {(done.stderr or done.stdout).strip()[-400:]}")
+    return done.stdout
+
+
+def outside(*command: str, check: bool = True) -> str:
+    """Return what a command prints that runs on the network of the provider."""
+    done = subprocess.run(
+        ["ip", "netns", "exec", NAMESPACE, *command], capture_output=True, text=True, timeout=120, check=False
+    )
+    if check and done.returncode != 0:
+        raise Failed(f"outside: {' '.join(command)} failed: {(done.stderr or done.stdout).strip()[-400:]}")
+    return done.stdout
+
+
+def machines(verb: str, *names: str) -> None:
+    subprocess.run([str(HERE / "machines"), verb, *names], check=True, stdout=subprocess.DEVNULL)
+
+
+def everywhere(function: Callable[[str], Any], names: Any) -> list[Any]:
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        return list(pool.map(function, names))
+
+
+# --- installation ------------------------------------------------------------------------------------------------------
+
+
+def install(folder: Path, neutron: Path) -> None:
+    start = time.monotonic()
+    say("Neutron: installing it and its database on the controller, metadata agents on compute nodes")
+    secret = folder / "metadata-secret"
+    if not secret.exists():
+        secret.write_text(secrets.token_hex(16) + "\n", encoding="utf-8")
+    everywhere(lambda name: _install_neutron(name, neutron), [*CONTROLLER, *COMPUTES])
+    for name in CONTROLLER:
+        _copy(name, "neutron.conf", "/etc/neutron/neutron.conf")
+        shutil.copy(secret, STATE / name / "root" / "etc" / "neutron" / "metadata-secret")
+        _copy(name, "nova_metadata.py", "/opt/nova_metadata.py")
+        for unit in ("neutron-api", "neutron-ovn-maintenance-worker", "neutron-periodic-workers", "nova-metadata"):
+            _copy(name, f"{unit}.service", f"/etc/systemd/system/{unit}.service")
+        _copy(name, "uwsgi.ini", "/etc/neutron/uwsgi.ini")
+        ssh(name, "systemctl daemon-reload && systemctl restart nova-metadata && systemctl start mariadb")
+        ssh(name, "mariadb -e 'create database if not exists neutron character set utf8mb4; "
+                  "grant all on neutron.* to neutron@localhost identified by \"neutron\"'")  # fmt: skip
+        ssh(name, "PYTHONPATH=/opt/neutron python3 /opt/neutron/bin/neutron-db-manage --config-file /etc/neutron/neutron.conf upgrade heads")
+    for name in COMPUTES:
+        _copy(name, "neutron-ovn-metadata-agent.service", "/etc/systemd/system/neutron-ovn-metadata-agent.service")
+        _copy(name, "udhcpc.sh", "/opt/udhcpc.sh", 0o755)
+        ssh(name, "systemctl daemon-reload")
+    say(f"  {time.monotonic() - start:.1f} s")
+
+
+def _install_neutron(name: str, neutron: Path) -> None:
+    root = STATE / name / "root"
+    there = root / "opt" / "neutron"
+    if not there.exists():
+        part = root / "opt" / "neutron.new"
+        shutil.rmtree(part, ignore_errors=True)
+        subprocess.run(["cp", "-a", str(neutron), str(part)], check=True)
+        part.rename(there)
+    ssh(
+        name,
+        "id neutron >/dev/null 2>&1 || useradd --system --home-dir /var/lib/neutron neutron; "
+        "install -d -o neutron -g neutron /etc/neutron /var/lib/neutron /var/lib/neutron/lock; "
+        "cp -rn /opt/neutron/etc/neutron/. /etc/neutron/",
+    )
+    _copy(name, "privsep-helper", "/usr/local/bin/privsep-helper", 0o755)  # where sudo looks
+
+
+def _copy(name: str, file: str, path: str, mode: int = 0o644) -> None:
+    target = STATE / name / "root" / path.lstrip("/")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(FILES / file, target)
+    target.chmod(mode)
+
+
+# --- Neutron's API -----------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Api:
+    """Requests as the administrator of one project."""
+
+    place: str
+
+    def call(self, method: str, path: str, body: Any = None, timeout: float = 300) -> Any:
+        request = urllib.request.Request(
+            f"http://{self.place}/v2.0/{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=timeout) as answer:
+            text = answer.read()
+        return json.loads(text) if text else None
+
+    def create(self, kind: str, **fields: Any) -> dict[str, Any]:
+        made: dict[str, Any] = self.call("POST", f"{kind}s", {kind: {"project_id": "demo", **fields}})[kind]
+        return made
+
+    def named(self, kind: str, name: str, **fields: Any) -> dict[str, Any]:
+        """Return the object of this name, created if there is none: the proof can be repeated."""
+        found = self.call("GET", f"{kind}s?name={name}")[f"{kind}s"]
+        return found[0] if found else self.create(kind, name=name, **fields)
+
+    def wait(self, seconds: float = 90) -> None:
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                self.call("GET", "networks?limit=1", timeout=10)
+                return
+            except (OSError, http.client.HTTPException) as e:
+                if time.monotonic() > deadline:
+                    raise Failed(f"Neutron's API does not answer: {e}. See: journalctl -u neutron-api") from e
+                time.sleep(0.5)
+
+
+# --- the proof ---------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Guest:
+    """What stands in for an instance: a network namespace with a port of Neutron in it."""
+
+    name: str
+    node: str
+    port: dict[str, Any]
+
+    @property
+    def ip(self) -> str:
+        return str(self.port["fixed_ips"][0]["ip_address"])
+
+    def plug(self) -> None:
+        tap = f"tap{self.port['id'][:11]}"
+        ssh(
+            self.node,
+            f"ip netns list | grep -qw {self.name} || {{ ip netns add {self.name}; ip -n {self.name} link set lo up; }}; "
+            f"ovs-vsctl --may-exist add-port br-int {tap} -- set Interface {tap} type=internal "
+            f"external_ids:iface-id={self.port['id']} external_ids:iface-status=active external_ids:attached-mac={self.port['mac_address']}; "
+            f"for i in 1 2 3 4 5 6 7 8 9 10; do ip link show {tap} >/dev/null 2>&1 && break; sleep 0.2; done; "
+            f"ip link set {tap} netns {self.name} 2>/dev/null; "
+            f"ip -n {self.name} link set {tap} address {self.port['mac_address']} && ip -n {self.name} link set {tap} up && "
+            # A userspace datapath passes packets on without the checksums that a card would add.
+            f"ip netns exec {self.name} ethtool -K {tap} tx off >/dev/null",
+        )
+
+    def run(self, command: str, *, check: bool = True) -> str:
+        return ssh(self.node, f"ip netns exec {self.name} {command}", check=check)
+
+    def dhcp(self) -> None:
+        """Ask OVN for the address, as an instance does when it boots."""
+        tap = f"tap{self.port['id'][:11]}"
+        self.run(f"udhcpc -f -n -q -t 10 -T 1 -i {tap} -s /opt/udhcpc.sh")
+        found = self.run("ip -4 -o address show scope global")
+        if f" {self.ip}/" not in found:
+            raise Failed(f"{self.name} got {found.strip() or 'no address'} by DHCP, not {self.ip}")
+
+
+def prove(folder: Path) -> None:
+    api = Api(f"{address('controller1')}:9696")
+    api.wait()
+    with step("Networks: a tenant's, a router, the provider's"):
+        tenant, router, provider = _networks(api)
+    with step("Instances: an address by DHCP and metadata from 169.254.169.254, on both compute nodes"):
+        guests = _guests(api, tenant)
+        for guest in guests:
+            _check_metadata(guest)
+    with step("East-west: a ping between them through the tunnel"):
+        guests[0].run(f"ping -c 3 -i 0.2 -W 2 {guests[1].ip}")
+    with step("Floating IP: nobody passes the security group, then a ping and HTTP from outside"):
+        _floating_ip(api, router, provider, guests[0])
+    with step("Death of the machine that leads the Northbound, while two clients call the API"):
+        say("  " + _leader_death(api))
+
+
+@contextlib.contextmanager
+def step(text: str) -> Iterator[None]:
+    start = time.monotonic()
+    say(text)
+    yield
+    say(f"  {time.monotonic() - start:.1f} s")
+
+
+def _networks(api: Api) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    tenant = api.named("network", "tenant")
+    inside = api.named("subnet", "tenant", network_id=tenant["id"], ip_version=4, cidr="10.0.0.0/24")
+    provider = api.named(
+        "network",
+        "provider",
+        **{"router:external": True, "provider:network_type": "flat", "provider:physical_network": "physnet1"},
+    )
+    api.named(
+        "subnet",
+        "provider",
+        network_id=provider["id"],
+        ip_version=4,
+        cidr="203.0.113.0/24",
+        gateway_ip=OUTSIDE,
+        enable_dhcp=False,
+    )
+    router = api.named("router", "router", external_gateway_info={"network_id": provider["id"]})
+    interfaces = api.call("GET", f"ports?device_id={router['id']}&network_id={tenant['id']}")["ports"]
+    if not interfaces:
+        api.call("PUT", f"routers/{router['id']}/add_router_interface", {"subnet_id": inside["id"]})
+    return tenant, router, provider
+
+
+def _guests(api: Api, tenant: dict[str, Any]) -> list[Guest]:
+    guests = []
+    for number, node in enumerate(COMPUTES, 1):
+        port = api.named(
+            "port",
+            f"vm{number}",
+            network_id=tenant["id"],
+            device_owner="compute:nova",
+            device_id=str(uuid.uuid4()),
+            **{"binding:host_id": node},
+        )
+        guests.append(Guest(f"vm{number}", node, port))
+    everywhere(Guest.plug, guests)
+    for guest in guests:
+        _wait_until(lambda: api.call("GET", f"ports/{guest.port['id']}")["port"]["status"] == "ACTIVE", f"{guest.name} is not ACTIVE")  # noqa: B023
+        guest.dhcp()
+    return guests
+
+
+def _check_metadata(guest: Guest) -> None:
+    answers: list[str] = []
+
+    def has_answered() -> bool:
+        text = guest.run("curl -s -m 5 http://169.254.169.254/latest/meta-data/instance-id", check=False)
+        answers.append(text)
+        return bool(text == guest.port["device_id"])
+
+    _wait_until(has_answered, f"{guest.name} gets no metadata of its own")
+    if not answers[-1]:
+        raise Failed(answers[-1])
+
+
+def _floating_ip(api: Api, router: dict[str, Any], provider: dict[str, Any], guest: Guest) -> None:
+    outside("ip", "address", "replace", f"{OUTSIDE}/24", "dev", "br2")
+    found = api.call("GET", f"floatingips?port_id={guest.port['id']}")["floatingips"]
+    floating = found[0] if found else api.create("floatingip", floating_network_id=provider["id"], port_id=guest.port["id"])
+    ip = floating["floating_ip_address"]
+    group = guest.port["security_groups"][0]
+    rules = api.call("GET", f"security-group-rules?security_group_id={group}&remote_ip_prefix=203.0.113.0/24")
+    if not rules["security_group_rules"]:
+        if _answers(ip):
+            raise Failed(f"{ip} answers although no security group rule allows it")
+        for fields in ({"protocol": "icmp"}, {"protocol": "tcp", "port_range_min": 80, "port_range_max": 80}):
+            api.create(
+                "security-group-rule".replace("-", "_"),
+                security_group_id=group,
+                direction="ingress",
+                ethertype="IPv4",
+                remote_ip_prefix="203.0.113.0/24",
+                **fields,
+            )
+    _wait_until(lambda: _answers(ip), f"{ip} does not answer")
+    guest.run("sh -c 'echo hello from vm1 > /tmp/index.html; fuser -k 80/tcp; cd /tmp; setsid python3 -m http.server 80 >/dev/null 2>&1 </dev/null &'", check=False)
+    _wait_until(lambda: "hello from vm1" in outside("curl", "-s", "-m", "3", f"http://{ip}/index.html", check=False), f"{ip} serves no HTTP")
+    say(f"  {ip} is {guest.ip} on {guest.node}, through {_gateway(router)}")
+
+
+def _gateway(router: dict[str, Any]) -> str:
+    text = ssh(
+        "central1",
+        "ovn-sbctl --no-leader-only --bare --columns=chassis find Port_Binding type=chassisredirect | head -1 | "
+        "xargs -r ovn-sbctl --no-leader-only --bare --columns=hostname list Chassis",
+    )
+    return text.strip() or "no gateway"
+
+
+def _answers(ip: str) -> bool:
+    return ", 0% packet loss" in outside("ping", "-c", "2", "-i", "0.2", "-W", "1", ip, check=False)
+
+
+def _leader() -> str:
+    for name in CENTRALS:
+        text = ssh(name, "ovs-appctl -t /run/ovn/ovnnb_db.ctl cluster/status OVN_Northbound", check=False)
+        if "Role: leader" in text:
+            return name
+    raise Failed("No member of the Northbound leads")
+
+
+@dataclasses.dataclass
+class Load:
+    """Clients that create networks one after the other, until they are stopped."""
+
+    api: Api
+    clients: int = 2
+    acknowledged: list[tuple[float, float, str]] = dataclasses.field(default_factory=list)
+    failed: list[str] = dataclasses.field(default_factory=list)
+
+    def __enter__(self) -> Load:
+        self._stopped = threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(number,)) for number in range(self.clients)]
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self, client: int) -> None:
+        number = 0
+        while not self._stopped.is_set():
+            number += 1
+            start = time.monotonic()
+            try:
+                made = self.api.create("network", name=f"load-{client}-{number}")
+            except urllib.error.HTTPError as e:
+                self.failed.append(f"{e.code} {e.read().decode()[:200]}")
+                time.sleep(0.2)
+            else:
+                self.acknowledged.append((start, time.monotonic(), made["id"]))
+
+    def gap(self) -> float:
+        """Return the longest time in which no call was acknowledged, in seconds."""
+        ends = sorted(end for _, end, _ in self.acknowledged)
+        return max((later - earlier for earlier, later in zip(ends, ends[1:])), default=0.0)
+
+    def median(self) -> float:
+        return sorted(end - start for start, end, _ in self.acknowledged)[len(self.acknowledged) // 2]
+
+
+def _leader_death(api: Api) -> str:
+    leader = _leader()
+    with Load(api) as load:
+        time.sleep(5)
+        machines("crash", leader)
+        time.sleep(10)
+    other = next(name for name in CENTRALS if name != leader)
+    text = ssh(other, "ovn-nbctl --no-leader-only --bare --columns=name list Logical_Switch")
+    switches = set(text.split())
+    lost = [network for _, _, network in load.acknowledged if f"neutron-{network}" not in switches]
+    machines("boot", leader)
+    for _, _, network in load.acknowledged:
+        api.call("DELETE", f"networks/{network}")
+    if lost or load.failed or not load.acknowledged:
+        raise Failed(
+            f"{leader} died: of {len(load.acknowledged)} acknowledged networks {len(lost)} are not in the Northbound, {len(load.failed)} calls failed "
+            f"({', '.join(load.failed[:2])})"
+        )
+    return (
+        f"{leader} lost its power: {len(load.acknowledged)} networks acknowledged, 0 lost, 0 calls failed; the longest time without an answer was "
+        f"{load.gap():.1f} s (median of a call {load.median():.2f} s)"
+    )
+
+
+def _wait_until(condition: Callable[[], bool], problem: str, seconds: float = SECONDS) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise Failed(problem)
+        time.sleep(0.3)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    installing = commands.add_parser("install")
+    installing.add_argument("folder", type=Path)
+    installing.add_argument("neutron", type=Path)
+    commands.add_parser("prove").add_argument("folder", type=Path)
+    arguments = parser.parse_args()
+    try:
+        if arguments.command == "install":
+            install(arguments.folder, arguments.neutron)
+        else:
+            prove(arguments.folder)
+    except (Failed, urllib.error.HTTPError, subprocess.SubprocessError) as e:
+        body = e.read().decode()[:400] if isinstance(e, urllib.error.HTTPError) else ""
+        sys.stderr.write(f"openstack: {e} {body}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
