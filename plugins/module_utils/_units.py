@@ -13,7 +13,10 @@ import os
 import shlex
 import typing as t
 
-PROPERTIES = ("Id", "LoadState", "UnitFileState", "ActiveState", "NeedDaemonReload", "MainPID", "Environment")
+PROPERTIES = (
+    *("Id", "LoadState", "UnitFileState", "ActiveState", "NeedDaemonReload", "MainPID", "Environment"),
+    *("ExecMainStartTimestampMonotonic", "FragmentPath", "DropInPaths"),
+)
 MASKS = "/etc/systemd/system"
 OURS = "c5c3-ovn-"
 _ENABLED = ("enabled", "enabled-runtime")
@@ -32,6 +35,9 @@ class Unit:
     environment: tuple[str, ...] = ()
     process_environment: frozenset[str] = frozenset()
     binary_replaced: bool = False
+    files: tuple[str, ...] = ()  # of the unit and its drop-ins
+    started: float = 0.0  # seconds on the monotonic clock
+    predates_files: bool = False  # the process started before one of them was written
     in_etc: bool = False  # its file, or a link, has the place where systemd puts a mask
 
     @property
@@ -45,9 +51,18 @@ class Unit:
             return ""
         if self.binary_replaced:
             return "its package was upgraded"
-        if not self.process_environment.issuperset(self.environment):
-            return "its settings have changed"
-        return ""
+        changed = not self.process_environment.issuperset(self.environment)
+        if changed and self.environment_overwritten:
+            changed = self.predates_files
+        return "its settings have changed" if changed else ""
+
+    @property
+    def environment_overwritten(self) -> bool:
+        """Return whether the process has written over its environment, which systemd begins with an invocation id (systemd.exec(5)).
+
+        Python programs that set their title do so (setproctitle), as those of OpenStack.
+        """
+        return not any(text.startswith("INVOCATION_ID=") for text in self.process_environment)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +101,8 @@ def parse_show(text: str, exists: t.Callable[[str], bool] = os.path.lexists) -> 
                 needs_reload=values.get("NeedDaemonReload") == "yes",
                 main_pid=int(values.get("MainPID") or 0),
                 environment=tuple(shlex.split(values.get("Environment", ""))),
+                files=tuple(f"{values.get('FragmentPath', '')} {values.get('DropInPaths', '')}".split()),
+                started=int(values.get("ExecMainStartTimestampMonotonic") or 0) / 1e6,
                 in_etc=exists(f"{MASKS}/{values['Id']}"),
             )
         )

@@ -8,9 +8,11 @@ Asks systemd of this host for its units, and tells it what to do with them.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import pathlib
+import time
 import typing as t
 
 from .._commands import Commands
@@ -48,4 +50,15 @@ def _with_process(unit: Unit) -> Unit:
         replaced = os.readlink(process / "exe").endswith(" (deleted)")
     except OSError:
         return dataclasses.replace(unit, main_pid=0)
-    return dataclasses.replace(unit, process_environment=environment, binary_replaced=replaced)
+    return dataclasses.replace(
+        unit, process_environment=environment, binary_replaced=replaced, predates_files=_predates_files(unit)
+    )
+
+
+def _predates_files(unit: Unit) -> bool:
+    """Return whether the process started before one of the files of its unit was written."""
+    written = []
+    for path in unit.files:
+        with contextlib.suppress(OSError):  # deleted meanwhile
+            written.append(os.stat(path).st_mtime)
+    return time.time() - time.monotonic() + unit.started < max(written, default=0.0)

@@ -18,6 +18,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         known = hmac.compare_digest(expected, self.headers.get("X-Instance-ID-Signature", ""))
         body = (instance if known else "who are you?").encode()
         self.send_response(200 if known else 403)
+        self.send_header("Content-Type", "text/plain; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

@@ -1,0 +1,221 @@
+"""The proxy beside Neutron: the archive as its unit starts it, real databases, and the client library of Neutron (ovs.db.idl) behind it."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import signal
+import socket
+import sys
+import threading
+import time
+import typing as t
+
+import pytest
+from conftest import Daemon, RaftCluster, next_address, until
+from ovs import poller
+from ovs.db import idl
+from ovs.stream import Stream
+from ovsdbapp.backend.ovs_idl import idlutils
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.archive import build_archive
+from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
+
+if t.TYPE_CHECKING:
+    from _pki import TlsFiles
+    from conftest import MakeCluster
+
+ATTEMPTS = 3  # _neutron/settings.py gives Neutron the address of the proxy so often
+
+
+class Proxy:
+    """One proxy before two clusters."""
+
+    def __init__(self, clusters: dict[str, RaftCluster], folder: pathlib.Path) -> None:
+        folder.mkdir()
+        archive = folder / "c5c3-ovn.pyz"
+        archive.write_bytes(build_archive())
+        host = next_address()
+        pki = clusters["northbound"].pki
+        self.files: TlsFiles | None = pki.issue("neutron") if pki else None
+        self.ports = {"northbound": (host, 6641), "southbound": (host, 6642)}
+        environment = {f"OVN_{name.upper()}": ",".join(clusters[name].endpoints) for name in DATABASES}
+        environment |= {f"OVN_{name.upper()}_LISTEN": f"tcp:{host}:{self.ports[name][1]}" for name in DATABASES}
+        if self.files:
+            environment["OVN_PRIVATE_KEY"] = self.files.private_key
+            environment["OVN_CERTIFICATE"] = self.files.certificate
+            environment["OVN_CA_CERTIFICATE"] = self.files.ca_certificate
+        variables = [f"{name}={value}" for name, value in environment.items()]
+        self.daemon = Daemon(
+            ["env", *variables, sys.executable, "-I", str(archive), "leader-proxy"], folder / "proxy.log"
+        )
+        for name in DATABASES:
+            until(
+                lambda name=name: f"{name}: clients are led to" in self.log or not self.daemon.running,
+                f"a member of {name}",
+            )
+        assert self.daemon.running, self.log
+
+    @property
+    def log(self) -> str:
+        return self.daemon.log.read_text()
+
+    def remote(self, database: str) -> str:
+        host, port = self.ports[database]
+        return ",".join([f"{'ssl' if self.files else 'tcp'}:{host}:{port}"] * ATTEMPTS)
+
+    def connect(self, database: str) -> socket.socket:
+        return socket.create_connection(self.ports[database], timeout=10)
+
+
+class Client(threading.Thread):
+    """A connection of python-ovs that follows the Northbound, as Neutron's does: `leader_only`, and no probes."""
+
+    def __init__(self, remote: str, files: TlsFiles | None) -> None:
+        super().__init__(daemon=True)
+        if files:
+            Stream.ssl_set_private_key_file(files.private_key)
+            Stream.ssl_set_certificate_file(files.certificate)
+            Stream.ssl_set_ca_cert_file(files.ca_certificate)
+        helper = idlutils.get_schema_helper(remote, "OVN_Northbound")
+        helper.register_columns("NB_Global", ["external_ids"])
+        self.idl = idl.Idl(remote, helper, probe_interval=0, leader_only=True)
+        self._ended = threading.Event()
+        self.sessions: list[tuple[float, bool]] = []  # since when it is connected or not
+
+    def run(self) -> None:
+        connected: bool | None = None
+        while not self._ended.is_set():
+            self.idl.run()
+            # What is received of a member that leads, after its contents.
+            now = self.idl.is_connected() and self.idl.state == idl.Idl.IDL_S_MONITORING
+            if now != connected:
+                connected = now
+                self.sessions.append((time.monotonic(), now))
+            wait = poller.Poller()
+            self.idl.wait(wait)
+            wait.timer_wait(50)
+            wait.block()
+
+    @property
+    def connected(self) -> bool:
+        return bool(self.sessions) and self.sessions[-1][1]
+
+    def stop(self) -> None:
+        self._ended.set()
+        self.join()
+        self.idl.close()
+
+
+@pytest.fixture(params=["tcp", "ssl"])
+def clusters(raft_cluster: MakeCluster, request: pytest.FixtureRequest) -> dict[str, RaftCluster]:
+    return {database: raft_cluster(3, database, tls=request.param == "ssl") for database in DATABASES}
+
+
+@pytest.fixture
+def proxy(clusters: dict[str, RaftCluster], short_dir: pathlib.Path) -> t.Iterator[Proxy]:
+    made = Proxy(clusters, short_dir / "proxy")
+    yield made
+    made.daemon.kill()
+
+
+@pytest.fixture
+def client(proxy: Proxy) -> t.Iterator[Client]:
+    made = Client(proxy.remote("northbound"), proxy.files)
+    made.start()
+    until(lambda: made.connected, "the client to be connected")
+    yield made
+    made.stop()
+
+
+def test_a_client_is_back_as_soon_as_there_is_a_leader(
+    clusters: dict[str, RaftCluster], proxy: Proxy, client: Client
+) -> None:
+    northbound = clusters["northbound"]
+    leader = northbound.leader
+    leader.kill()
+    until(lambda: not client.connected, "the client to notice")
+    other = next(member for member in northbound.members if member is not leader)
+    until(lambda: any(member.is_leader for member in northbound.members if member.running), "an election")
+    elected = time.monotonic()
+    until(lambda: client.connected, "the client to come back")
+    # Without the proxy it tries after 0, 1, 3, 7 and 15 s, each time another member. Generous: this is no measurement.
+    assert client.sessions[-1][0] - elected < 1.0
+    assert other.running
+
+
+def test_a_leader_that_no_longer_answers_is_left_when_another_one_is_elected(
+    clusters: dict[str, RaftCluster], client: Client
+) -> None:
+    """As after a loss of power: nothing closes the connection of the client, and python-ovs would not notice."""
+    northbound = clusters["northbound"]
+    frozen = northbound.leader
+    before = len(client.sessions)
+    frozen.signal(signal.SIGSTOP)
+    try:
+        until(lambda: len(client.sessions) >= before + 2 and client.connected, "the client at another member")
+    finally:
+        frozen.signal(signal.SIGCONT)
+
+
+def test_a_handover_is_left_to_the_client(clusters: dict[str, RaftCluster], proxy: Proxy, client: Client) -> None:
+    """It leaves a member that no longer leads by itself, and then comes again at once."""
+    leader = clusters["northbound"].leader
+    leader.stop()
+    until(lambda: len(client.sessions) >= 3 and client.connected, "the client at the next leader")
+    gone, back = client.sessions[-2][0], client.sessions[-1][0]
+    assert back - gone < 1.0
+
+
+def test_who_comes_while_nobody_leads_waits_for_a_leader(clusters: dict[str, RaftCluster], proxy: Proxy) -> None:
+    northbound = clusters["northbound"]
+    first, second, third = northbound.members
+    for member in (first, second):
+        member.kill()
+    until(lambda: "northbound: no member leads" in proxy.log, "the loss of the majority")
+    with contextlib.closing(proxy.connect("northbound")) as waiting:
+        waiting.sendall(b'{"id":1,"method":"echo","params":["still here"]}' if not proxy.files else b"")
+        waiting.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            waiting.recv(1)
+        first.start()
+        until(lambda: proxy.log.rstrip().endswith(tuple(northbound.endpoints)), "a leader")
+        if not proxy.files:
+            waiting.settimeout(10)
+            assert b"still here" in waiting.recv(4096)
+    assert third.running
+
+
+def test_the_southbound_takes_any_member_and_stays_with_it(clusters: dict[str, RaftCluster], proxy: Proxy) -> None:
+    southbound = clusters["southbound"]
+    chosen = next(
+        member for member in southbound.members if f"southbound: clients are led to {member.endpoint}" in proxy.log
+    )
+    assert chosen is not southbound.leader
+    with contextlib.closing(proxy.connect("southbound")) as connection:
+        southbound.leader.stop()
+        until(lambda: southbound.leader.running, "another leader")
+        connection.settimeout(1)
+        with pytest.raises(TimeoutError):  # nobody closes it
+            connection.recv(1)
+        chosen.kill()
+        connection.settimeout(10)
+        assert connection.recv(1) == b""
+
+
+def test_an_address_that_is_taken_is_named(
+    clusters: dict[str, RaftCluster], proxy: Proxy, short_dir: pathlib.Path
+) -> None:
+    host, port = proxy.ports["northbound"]
+    archive = short_dir / "proxy" / "c5c3-ovn.pyz"
+    environment = [
+        *(f"OVN_{name.upper()}={','.join(clusters[name].endpoints)}" for name in DATABASES),
+        f"OVN_NORTHBOUND_LISTEN=tcp:{host}:{port}",
+        f"OVN_SOUTHBOUND_LISTEN=tcp:{host}:{port + 10}",
+    ]
+    second = Daemon(["env", *environment, sys.executable, "-I", str(archive), "leader-proxy"], short_dir / "second.log")
+    until(lambda: not second.running, "the second one to end")
+    assert (
+        f"northbound: cannot listen on tcp:{host}:{port}: address already in use. Use another address or port."
+        in second.log.read_text()
+    )
