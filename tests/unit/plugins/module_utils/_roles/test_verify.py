@@ -53,11 +53,11 @@ def test_sockets_of_another_distribution() -> None:
     found = desired_state(machines(c2={**other, **answered(WRITABLE, WRITABLE)}), "c1")
     assert (found["run_directory"], found["asked_from"]) == ("/run/ovn", "c2")
     assert found["sockets"] == {
-        "northbound": "unix:/run/openvswitch/ovnnb_db.sock",
-        "southbound": "unix:/run/openvswitch/ovnsb_db.sock",
+        "northbound": ["unix:/run/openvswitch/ovnnb_db.sock"],
+        "southbound": ["unix:/run/openvswitch/ovnsb_db.sock"],
     }
     assert desired_state(machines(), "c2", **other)["run_directory"] == "/run/openvswitch"
-    assert desired_state(machines())["sockets"] == {}
+    assert desired_state(machines())["sockets"] == {"northbound": [], "southbound": []}
 
 
 class Undefined(dict[str, t.Any]):
