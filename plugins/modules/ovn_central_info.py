@@ -284,7 +284,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._databases import DATABASES, STEMS
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import InvalidInput, OvnError, Refused
-from ..module_utils._host.central_questions import Machine, Question, Sources, ask_members, is_recorded
+from ..module_utils._host.central_questions import CentralQuestions, Question, Sources, ask_members, is_recorded
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._northd.central_host import ask_certificate, served_certificate
 from ..module_utils._ovsdb.endpoint import Endpoint, parse_endpoints
@@ -361,7 +361,7 @@ def read(params: Params, way: Access) -> dict[str, t.Any]:
     raft, seconds, cluster = params["raft"], params["timeout"], way.cluster
     own, (everywhere, unusable) = parse_endpoints(params["endpoints"]), parse_addresses(params["addresses"])
     ports = {endpoint: functools.partial(way.ask_port, endpoint, seconds) for endpoint in [*own, *everywhere]}
-    machine = Machine(params, way.tls)
+    machine = CentralQuestions(params, way.tls)
     parts, source = questions_to_pods(cluster, params) if cluster else (machine.questions(), machine.source)
     asked = list(dict.fromkeys(raft["databases"])) if raft else []
     expected, contents = (

@@ -28,7 +28,7 @@ Sources = t.Callable[[Database], Source]
 NOT_ASKED = "not asked: only endpoints of the databases are known"
 
 
-class Machine:
+class CentralQuestions:
     """The options of ovn_central_info as one machine takes them."""
 
     def __init__(self, params: Params, tls: TlsFiles) -> None:

@@ -34,7 +34,8 @@ def _behind_endpoints(answers: t.Sequence[Answer]) -> Verdict:
     """
     merged = build_view(answers).answers
     verdict = assess(answers, len(merged))
-    reasons = [reason for reason in verdict.reasons if (reason.code, reason.severity) != ("partial_view", "warning")]
+    told_otherwise = {("partial_view", "warning"), ("member_count", "problem")}
+    reasons = [reason for reason in verdict.reasons if (reason.code, reason.severity) not in told_otherwise]
     leaderless = [reason for reason in reasons if reason.code == "no_leader"]
     if not leaderless or not all(answer.server and answer.server.connected for answer in merged):
         return verdict._replace(reasons=tuple(reasons))
