@@ -94,7 +94,7 @@ def test_what_nobody_has_called_foreign_is_not_written_to_either(site: LocalSite
     site.prepare = _ovn_ctl.clustered()
     done = site.run("c5c3.ovn.verify", central=NAMES, host_variables=DIRECTORIES, ovn_tls=False)
     assert (
-        "Warning: c1, c2, c3: no state record of this collection, so no heartbeat was sent. If others run this control plane, set "
+        "Warning: c1, c2, c3: no state record of this collection, so it gets no heartbeat. If others run this control plane, set "
         "ovn_central_managed: false;" in done.output
     )
     assert is_untouched(done), done.output

@@ -92,7 +92,7 @@ def report_owner(installation: Installation, findings: ReportFindings, lines: li
         some = ", ".join(installation.unrecorded)
         findings.warning(
             "central_unrecorded",
-            f"{some}: no state record of this collection, so no heartbeat was sent. If others run this control plane, set ovn_central_managed: false; "
+            f"{some}: no state record of this collection, so it gets no heartbeat. If others run this control plane, set ovn_central_managed: false; "
             "if it is yours, run c5c3.ovn.central, which says what is missing.",
         )
     return installation.managed

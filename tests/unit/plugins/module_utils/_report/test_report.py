@@ -623,7 +623,7 @@ def test_other_chassis_of_others_are_no_surprise() -> None:
 
 def test_a_control_plane_without_any_record() -> None:
     (warning,) = build_report(installation(put("unrecorded", ["central1", "central2"])))["warnings"]
-    assert warning.startswith("central1, central2: no state record of this collection, so no heartbeat was sent.")
+    assert warning.startswith("central1, central2: no state record of this collection, so it gets no heartbeat.")
     assert "central_unrecorded" in WARNING_CODES
 
 
