@@ -51,9 +51,8 @@ def issued_change(
         [one for one, new in entries if not new], [one for one, new in entries if new], removed, names
     )
     central = {host: hostvars[host] for host in members_of(groups, "ovn_central")}
-    central = {
-        host: one for host, one in central.items() if is_managed(one)
-    }  # those of others have no observer of ours
+    # Those of others have no observer of ours.
+    central = {host: one for host, one in central.items() if is_managed(one)}
     knows_something = bool(entries or removed or names is not None)
     return {
         "change": {
