@@ -62,6 +62,10 @@ options:
     description: The host from which O(addresses) were asked.
     type: str
     default: ""
+  managed:
+    description: Whether this collection has created the control plane. One of others may have any number of members and is only read.
+    type: bool
+    default: true
   acknowledge:
     description: Codes of warnings that are listed as acknowledged, as C(ovn_verify_acknowledge) has them. P(c5c3.ovn.acknowledge_problem#filter) checks them.
     type: list
@@ -80,8 +84,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(format_version), C(healthy), C(problems), C(warnings), C(findings) (each with its C(code)), C(lines) for people, and the facts behind them -
-      C(northbound), C(southbound), C(northd), C(heartbeat), C(chassis), C(versions), C(certificates), C(addresses), C(neutron).
+    - C(format_version), C(managed), C(healthy), C(problems), C(warnings), C(findings) (each with its C(code)), C(lines) for people, and the facts behind them -
+      C(northbound), C(southbound), C(interconnection), C(northd), C(heartbeat), C(chassis), C(versions), C(certificates), C(addresses), C(neutron).
     - The page C(docs/report.md) of the collection has every key, the page C(docs/messages.md) every code.
   type: dict
   sample: {"format_version": 1, "healthy": true, "problems": [], "warnings": [], "findings": [], "lines": ["OVN is healthy"]}
@@ -95,6 +99,7 @@ from ..module_utils._report.installation import Host, Installation
 from ..module_utils._report.report import build_report
 from ..module_utils._roles.pki import chassis_have_role, is_present, shares_certificate
 from ..module_utils._roles.variables import Variables, backend_of
+from ..module_utils._roles.verify import unrecorded_hosts
 from ..plugin_utils._filters import as_filter
 
 
@@ -141,6 +146,7 @@ def verify_report(
     addresses: t.Sequence[Variables] = (),
     asked_from: str = "",
     acknowledge: str | t.Sequence[str] = (),
+    managed: bool = True,
 ) -> dict[str, t.Any]:
     """The report of `build_report` on what the hosts have registered."""
     # Each look into hostvars resolves all variables of the host, so one look has to do.
@@ -175,6 +181,8 @@ def verify_report(
             addresses=addresses,
             asked_from=asked_from,
             acknowledge=frozenset(as_list(acknowledge)),
+            managed=managed,
+            unrecorded=unrecorded_hosts(central, hostvars),
             sharing_clusters=[
                 name for name, variables in present if name in clusters and shares_certificate(variables)
             ],

@@ -20,6 +20,11 @@ TITLES = {"northbound": "Northbound", "southbound": "Southbound"}
 DATABASE_NAMES = {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
 # What the names of a server's sockets, pid and database file begin with, as the distributions have it.
 STEMS = {"northbound": "ovnnb_db", "southbound": "ovnsb_db"}
+# The databases of OVN interconnection (ovn-ic), which others run. Each has the name of its schema and what the names of its server's sockets begin with.
+INTERCONNECTION = {
+    "northbound": ("OVN_IC_Northbound", "ovn_ic_nb_db"),
+    "southbound": ("OVN_IC_Southbound", "ovn_ic_sb_db"),
+}
 # Milliseconds: the default of OVSDB (ovsdb-tool(1), create-cluster), which counts where no timer is set.
 OVSDB_ELECTION_TIMER = 1000
 # Milliseconds: our defaults, of the OVNCluster and of the role. roles/ovn_central has them in defaults and argument_specs once more, for people.

@@ -29,7 +29,9 @@ options:
     type: path
     default: /run/ovn
   northd_control_socket:
-    description: Control socket of northd. The default is C(ovn-northd.ctl) in O(run_directory).
+    description:
+      - Control socket of northd. The default is C(ovn-northd.ctl) in O(run_directory). If it does not exist, the one that C(ovn-northd.pid) there leads to,
+        as C(ovn-ctl) starts northd.
     type: path
   endpoints:
     description: Ports of this host whose certificates are read, C(ssl:HOST:PORT), IPv6 in brackets. Other endpoints are only tried.
@@ -77,6 +79,28 @@ options:
         description: How long O(raft.contents) may take for each database, in seconds. Both are read at the same time.
         type: float
         default: 60
+      endpoints:
+        description:
+          - Endpoints of a control plane that others run, asked for a database whose control socket is not in O(run_directory). Not with O(cluster).
+        type: dict
+        suboptions:
+          northbound:
+            description: Endpoints of the Northbound database, C(ssl:HOST:PORT) or C(tcp:HOST:PORT), best of all its members.
+            type: list
+            elements: str
+            default: []
+          southbound:
+            description: The same for the Southbound database.
+            type: list
+            elements: str
+            default: []
+      only_endpoints:
+        description: Asks O(raft.endpoints) alone, and nothing of this host, whatever sockets it has.
+        type: bool
+        default: false
+  record_directory:
+    description: Where the state records of this collection are. Whether there are any is told in RV(recorded); without this option it is not looked for.
+    type: path
   tls_secret:
     description:
       - Secret in O(namespace) with C(tls.key), C(tls.crt) and C(ca.crt), in place of O(private_key), O(certificate) and O(ca_certificate), which are then
@@ -169,6 +193,10 @@ northd:
       description: Version of OVN.
       type: str
       sample: 23.03.1
+    present:
+      description: Whether its control socket exists.
+      type: bool
+      sample: true
     reason:
       description: Why it cannot be asked, otherwise empty.
       type: str
@@ -227,6 +255,18 @@ raft:
   sample:
     northbound: {"verdict": "degraded", "healthy": false, "writable": true}
     southbound: {"failed": true, "msg": "There is no southbound database of the OVNCluster ovn in namespace ovn-system: neither pods nor a state record."}
+interconnection:
+  description:
+    - By V(northbound) and V(southbound) the state of the databases of OVN interconnection whose control sockets (C(ovn_ic_nb_db.ctl), C(ovn_ic_sb_db.ctl))
+      are in O(run_directory), like RV(raft). Empty if there are none.
+  returned: success, with O(raft), without O(cluster)
+  type: dict
+  sample: {"northbound": {"verdict": "healthy", "healthy": true, "writable": true}}
+recorded:
+  description: Whether this host has a state record of this collection.
+  returned: success, with O(record_directory)
+  type: bool
+  sample: true
 heartbeat:
   description: What M(c5c3.ovn.ovn_sync) returns; C(failed) and C(msg) if the heartbeat could not be sent.
   returned: success, with O(heartbeat)
@@ -236,46 +276,26 @@ heartbeat:
 
 import contextlib
 import functools
-import os
 import time
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._databases import DATABASES, STEMS, Database
+from ..module_utils._databases import DATABASES, STEMS
 from ..module_utils._deadline import Deadline
 from ..module_utils._errors import InvalidInput, OvnError, Refused
+from ..module_utils._host.central_questions import CentralQuestions, Question, Sources, ask_members, is_recorded
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
-from ..module_utils._northd.central_host import ask_certificate, ask_database, await_northd, served_certificate
+from ..module_utils._northd.central_host import ask_certificate, served_certificate
 from ..module_utils._ovsdb.endpoint import Endpoint, parse_endpoints
 from ..module_utils._ovsdb.tls_files import TlsFiles
 from ..module_utils._ovsdb.wire import ask_all
-from ..module_utils._raft.status import Expected, Source, check_options, examine, source_of_places
+from ..module_utils._raft.status import Expected, check_options
 
 if t.TYPE_CHECKING:
     from ..module_utils._kubernetes.client import Cluster
 
 Params = dict[str, t.Any]
-Question = t.Callable[[], t.Any]
-Sources = t.Callable[[Database], Source]
-
-
-def questions_to_host(params: Params) -> tuple[dict[str, Question], Sources]:
-    """Return the questions to northd and both database servers of the managed host, by their key in the result, and how its members are asked."""
-    directory, seconds = params["run_directory"], params["timeout"]
-    northd = params["northd_control_socket"] or f"{directory}/ovn-northd.ctl"
-
-    def source(database: Database) -> Source:
-        name = params["raft"]["member"] or os.uname().nodename
-        return source_of_places(database, {name: f"{directory}/{STEMS[database]}.ctl"}, [], TlsFiles())
-
-    questions: dict[str, Question] = {
-        "northd": functools.partial(await_northd, northd, seconds, params["wait_timeout"])
-    }
-    for database, stem in STEMS.items():
-        socket = Endpoint("unix", f"{directory}/{stem}.sock")
-        questions[database] = functools.partial(ask_database, database, f"{directory}/{stem}.ctl", socket, seconds)
-    return questions, source
 
 
 def questions_to_pods(cluster: Cluster, params: Params) -> tuple[dict[str, Question], Sources]:
@@ -286,15 +306,6 @@ def questions_to_pods(cluster: Cluster, params: Params) -> tuple[dict[str, Quest
     place = (params["namespace"], params["cluster"])
     questions: dict[str, Question] = {"northds": functools.partial(ask_northds, cluster, *place, params["timeout"])}
     return questions, functools.partial(source_of_pods, cluster, *place)
-
-
-def ask_members(source: Source, raft: Params, timeout: float) -> dict[str, t.Any]:
-    """Return the result of ovn_raft_status, or why there is none."""
-    expected, seconds = Expected(raft["expected_members"]), raft["contents_timeout"] if raft["contents"] else None
-    try:
-        return examine(source, expected, timeout, seconds).as_dict()
-    except OvnError as e:
-        return {**e.as_result(), "failed": True}
 
 
 def parse_addresses(texts: t.Iterable[str]) -> tuple[list[Endpoint], list[dict[str, t.Any]]]:
@@ -350,10 +361,15 @@ def read(params: Params, way: Access) -> dict[str, t.Any]:
     raft, seconds, cluster = params["raft"], params["timeout"], way.cluster
     own, (everywhere, unusable) = parse_endpoints(params["endpoints"]), parse_addresses(params["addresses"])
     ports = {endpoint: functools.partial(way.ask_port, endpoint, seconds) for endpoint in [*own, *everywhere]}
-    parts, source = questions_to_pods(cluster, params) if cluster else questions_to_host(params)
+    machine = CentralQuestions(params, way.tls)
+    parts, source = questions_to_pods(cluster, params) if cluster else (machine.questions(), machine.source)
     asked = list(dict.fromkeys(raft["databases"])) if raft else []
-    members = [functools.partial(ask_members, source(database), raft, seconds) for database in asked]
-    questions: list[Question] = [*parts.values(), *ports.values(), *members]
+    expected, contents = (
+        (Expected(raft["expected_members"]), _contents_seconds(raft)) if raft else (Expected(None), None)
+    )
+    members = [functools.partial(ask_members, source(database), expected, seconds, contents) for database in asked]
+    others = {} if cluster else machine.interconnection()
+    questions: list[Question] = [*parts.values(), *ports.values(), *members, *others.values()]
     answers = ask_all(questions, lambda question: question())
     for answer in answers:
         if isinstance(answer, OvnError):
@@ -361,11 +377,21 @@ def read(params: Params, way: Access) -> dict[str, t.Any]:
     result = dict(zip(parts, answers))
     if not cluster:
         result = {"northd": result["northd"], "databases": {database: result[database] for database in STEMS}}
-    others = answers[len(parts) :]
-    certificates = dict(zip(ports, others))
+    rest = iter(answers[len(parts) :])
+    certificates = dict(zip(ports, [next(rest) for _port in ports]))
     result["certificates"] = [certificates[endpoint] for endpoint in own]
     result["addresses"] = [certificates[endpoint] for endpoint in everywhere] + unusable
-    return {**result, "raft": dict(zip(asked, others[len(ports) :]))} if raft else result
+    if params["record_directory"]:
+        result["recorded"] = is_recorded(params["record_directory"])
+    if raft:
+        result["raft"] = {database: next(rest) for database in asked}
+    if raft and not cluster:
+        result["interconnection"] = {database: next(rest) for database in others}
+    return result
+
+
+def _contents_seconds(raft: Params) -> float | None:
+    return raft["contents_timeout"] if raft["contents"] else None
 
 
 def beat(heartbeat: Params, way: Access, warn: t.Callable[[str], None], *, check_mode: bool) -> dict[str, t.Any]:
@@ -391,6 +417,8 @@ def check(params: Params) -> None:
         check_options(raft["expected_members"], timeout=params["timeout"], contents_timeout=raft["contents_timeout"])
         if raft["member"] and params["cluster"]:
             raise InvalidInput("raft.member cannot be combined with cluster: pods have names.")
+        if (raft["endpoints"] or raft["only_endpoints"]) and params["cluster"]:
+            raise InvalidInput("raft.endpoints cannot be combined with cluster: its pods are asked.")
 
 
 def main() -> t.NoReturn:
@@ -400,6 +428,11 @@ def main() -> t.NoReturn:
         "expected_members": {"type": "int"},
         "contents": {"type": "bool", "default": False},
         "contents_timeout": {"type": "float", "default": 60},
+        "endpoints": {
+            "type": "dict",
+            "options": {d: {"type": "list", "elements": "str", "default": []} for d in DATABASES},
+        },
+        "only_endpoints": {"type": "bool", "default": False},
     }
     heartbeat = {
         "northbound": {"type": "list", "elements": "str", "required": True},
@@ -416,6 +449,7 @@ def main() -> t.NoReturn:
             **AUTH_ARG_SPEC,
             "run_directory": {"type": "path", "default": "/run/ovn"},
             "northd_control_socket": {"type": "path"},
+            "record_directory": {"type": "path"},
             "cluster": {"type": "str"},
             "namespace": {"type": "str", "default": "ovn-system"},
             "endpoints": {"type": "list", "elements": "str", "default": []},

@@ -98,6 +98,13 @@ def lists(daemons: None, short_dir: pathlib.Path, collection_path: str) -> Lists
     return Lists(LocalSite(short_dir, collection_path))
 
 
+def test_central_hosts_of_others_get_no_list(lists: Lists) -> None:
+    """Nor anything else: hypervisors are set up for their control plane, which is not ours."""
+    lists.pki("hypervisors", ovn_central_managed=False)
+    assert all((lists.site.folder / name / "tls" / "chassis-cert.pem").exists() for name in HYPERVISORS)
+    assert [path for name in HOSTS for path in (lists.site.folder / name).rglob("*")] == []
+
+
 def test_what_runs_record_complete_and_remove(lists: Lists) -> None:
     lists.pki("central")
     assert list(lists.all()) == CLIENTS

@@ -224,25 +224,43 @@ def worker(site: Inventory, vswitch: Vswitch, short_dir: pathlib.Path) -> t.Iter
         worker.agent.stop()
 
 
+@pytest.mark.parametrize(
+    ("owner", "port"),
+    [
+        pytest.param("ours", 16642, id="ours, with a listener for clusters"),
+        pytest.param("machines of others", 6642, id="on machines of others"),
+        pytest.param("endpoints of others", 7642, id="of others, known by its endpoints"),
+    ],
+)
 def test_a_node_is_chassis_of_a_control_plane_on_machines(
-    site: Inventory, raft_cluster: MakeCluster, run_playbook: RunPlaybook, worker: Worker
+    owner: str, port: int, site: Inventory, raft_cluster: MakeCluster, run_playbook: RunPlaybook, worker: Worker
 ) -> None:
     """Only the node knows where its tunnels end."""
     southbound = raft_cluster(3, "southbound")
-    for number, member in enumerate(southbound.members, 1):  # the listener for clusters
-        member.appctl("ovsdb-server/add-remote", f"ptcp:16642:{NETWORK}.{number}")
+    for number, member in enumerate(southbound.members, 1):
+        member.appctl("ovsdb-server/add-remote", f"ptcp:{port}:{NETWORK}.{number}")
+    remotes = [f"tcp:{NETWORK}.{number}:{port}" for number in (1, 2, 3)]
+    theirs = {"ovn_central_managed": False} if owner == "machines of others" else {}
+    named = {"ovn_southbound_endpoints": remotes, "ovn_northbound_endpoints": remotes}  # the Northbound is not asked
     node(site.server, NODE, f"{NETWORK}.200", **{"node-role.kubernetes.io__hypervisor": ""})
     worker.agent.vswitch.start_vswitchd()
     spec = {"encapsulation": {"interface": "eth0"}, "ovs": {"datapathType": "netdev"}}
     inventory = site.write(
-        {f"db{number}": {"ovn_address": f"{NETWORK}.{number}"} for number in (1, 2, 3)},
-        {"rack1": site.cluster(ovn_hypervisor_spec=spec, ovn_hypervisor_rollout_timeout=60)},
+        {f"db{number}": {"ovn_address": f"{NETWORK}.{number}", **theirs} for number in (1, 2, 3)}
+        if owner != "endpoints of others"
+        else {},
+        {
+            "rack1": site.cluster(
+                ovn_hypervisor_spec=spec,
+                ovn_hypervisor_rollout_timeout=60,
+                **(named if owner == "endpoints of others" else {}),
+            )
+        },
     )
     play = {"hosts": "ovn_hypervisors", "gather_facts": False, "tasks": [{"ansible.builtin.include_role": ROLE}]}
     worker.start()
     first = run_playbook([play], inventory=inventory)
     assert f"created OVNChassis {NODE}" in first
-    remotes = [f"tcp:{NETWORK}.{number}:16642" for number in (1, 2, 3)]
     assert worker.agent.vswitch.external_ids["ovn-remote"].split(",") == remotes
     chassis = json.loads(site.server.request("GET", f"{HYPERVISORS_API}/{NODE}"))
     assert chassis["spec"]["encapsulation"] == {"type": "geneve", "ip": CHASSIS}

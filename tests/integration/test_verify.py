@@ -80,6 +80,7 @@ class Site:
             "ovn_southbound_endpoints": self.installation.southbound.endpoints,
             "ovn_query": QUERY,
             "ovn_verify_fail": False,
+            "ovn_verify_foreign_heartbeat": True,  # no run has set these hosts up
             **variables,
         }
         # Nothing listens at these addresses on behalf of this host

@@ -8,6 +8,7 @@ The facts of one central host besides Raft: northd, versions, and the certificat
 
 from __future__ import annotations
 
+import pathlib
 import re
 import ssl
 import time
@@ -54,6 +55,20 @@ def served_certificate(certificate: t.Mapping[str, t.Any] | None, now: float) ->
     }
 
 
+def northd_socket(run_directory: str) -> str:
+    """Return the control socket of northd: ours has a name without a number, one of ovn-ctl has its process id in it, which its pid file tells."""
+    usual = pathlib.Path(run_directory, "ovn-northd.ctl")
+    if not usual.exists():
+        try:
+            number = pathlib.Path(run_directory, "ovn-northd.pid").read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            number = ""
+        numbered = pathlib.Path(run_directory, f"ovn-northd.{number}.ctl")
+        if number.isdigit() and numbered.exists():
+            return str(numbered)
+    return str(usual)
+
+
 def ask_northd(control_socket: str, seconds: float) -> dict[str, t.Any]:
     """Return the state, connections and version of northd; one that does not respond is `unreachable`, with the reason."""
     answer: dict[str, t.Any] = {
@@ -61,6 +76,7 @@ def ask_northd(control_socket: str, seconds: float) -> dict[str, t.Any]:
         "northbound_connected": None,
         "southbound_connected": None,
         "version": "",
+        "present": pathlib.Path(control_socket).exists(),
         "reason": "",
     }
     try:

@@ -20,6 +20,7 @@ from .._ovsdb.endpoint import parse_endpoints
 from .._packages.plan import desired_versions
 from .._roles.cluster_source import encapsulation_types_of, with_resource
 from .._roles.firewall import needed_packages
+from .._roles.foreign_central import is_managed
 from .._roles.variables import Groups, Hostvars, Variables, backend_of, first_value, is_true, members_of
 from .addresses import canonical, literal
 
@@ -97,7 +98,8 @@ def declared_hosts(hostvars: Hostvars, groups: Groups, names: t.Iterable[str]) -
 def _read(name: str, variables: Variables, in_central: bool, in_hypervisors: bool) -> DeclaredHost:
     """One host whose variables cannot be read says nothing about the others."""
     try:
-        return _host(name, variables, in_central, in_hypervisors)
+        # A run changes nothing on a central host of others: hypervisors have to reach it, that is all.
+        return _host(name, variables, in_central and is_managed(variables), in_hypervisors)
     except Exception as e:  # templates raise many classes, and each version of Ansible has others
         return DeclaredHost(name, in_central, in_hypervisors, cluster=False, address=name, problem=problem_of(e))
 

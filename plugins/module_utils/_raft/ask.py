@@ -162,7 +162,12 @@ def add_contents(
         beside = database_socket(path)
         if beside is not None:
             places[member] = beside
-    connected = {a.member: places[a.member] for a in answers if a.server and a.server.connected and a.member in places}
+    # A server without Raft is alone: there is nothing to compare it with.
+    connected = {
+        a.member: places[a.member]
+        for a in answers
+        if a.server and a.server.connected and a.server.model == "clustered" and a.member in places
+    }
     found = read_all(connected, database, tls, seconds)
     return [dataclasses.replace(answer, contents=found.get(answer.member)) for answer in answers]
 

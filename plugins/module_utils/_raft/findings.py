@@ -13,7 +13,7 @@ import typing as t
 from .answer import Answer
 from .view import View
 
-Health = t.Literal["healthy", "degraded", "no_quorum", "split", "diverged", "forming", "unreachable"]
+Health = t.Literal["healthy", "degraded", "no_quorum", "split", "diverged", "forming", "unreachable", "standalone"]
 
 
 class Reason(t.NamedTuple):

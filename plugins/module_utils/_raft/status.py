@@ -65,7 +65,13 @@ def source_of_places(
     database: Database, control_sockets: t.Mapping[str, str], endpoints: t.Sequence[Endpoint], tls: TlsFiles
 ) -> Source:
     """Return the source for members behind control sockets (name to path) and endpoints."""
-    name = DATABASE_NAMES[database]
+    return source_of_schema(DATABASE_NAMES[database], control_sockets, endpoints, tls)
+
+
+def source_of_schema(
+    name: str, control_sockets: t.Mapping[str, str], endpoints: t.Sequence[Endpoint], tls: TlsFiles
+) -> Source:
+    """Return the same for a database that its schema names, also one of interconnection."""
 
     def ask_places(timeout: float, _earlier: t.Sequence[Answer]) -> AskResult:
         return AskResult(ask(name, control_sockets=control_sockets, endpoints=endpoints, tls=tls, timeout=timeout))

@@ -47,7 +47,7 @@ class Verdict(t.NamedTuple):
 
     @property
     def healthy(self) -> bool:
-        return self.verdict == "healthy"
+        return self.verdict in ("healthy", "standalone")
 
     def as_dict(self) -> dict[str, t.Any]:
         return {

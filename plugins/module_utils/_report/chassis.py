@@ -56,7 +56,8 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
             f"its last answer was {known[name]['nb_cfg']}{_answered_at(known[name], ' at ')}: "
             "the machine, ovn-controller or Open vSwitch there is stopped, stuck or cut off.",
         )
-    for name in unexpected:
+    # Where others run the control plane, other chassis are theirs.
+    for name in unexpected if installation.managed else ():
         details = "is alive" if known[name]["alive"] else "does not answer"
         section.warning(
             "chassis_unexpected", f"Chassis {name}{_origin(known[name])} {details}, but is not in the inventory."

@@ -78,6 +78,8 @@ WARNINGS = frozenset(
         "size_unknown",
         "not_compared",
         "even_members",
+        "standalone_several",
+        "central_unrecorded",
         "uncommitted",
         "election_timer_changing",
         "one_way",

@@ -16,6 +16,7 @@ from .._databases import DATABASE_NAMES, TITLES
 from .._raft.answer import Answer, failed_answer
 from .._raft.contents import Contents
 from .._raft.findings import Reason
+from .._raft.standalone import assess_foreign
 from .._raft.verdict import Verdict, assess
 from .findings import ReportFindings, Result, cause_of, format_line
 from .installation import Installation
@@ -37,6 +38,8 @@ def assess_database(installation: Installation, database: str) -> Verdict:
     for host in installation.central.values():
         read.update(contents_in(host.contents.get(database)))
     answers = [dataclasses.replace(a, contents=read[a.member]) if a.member in read else a for a in answers]
+    if not installation.managed:
+        return assess_foreign(answers)
     return assess(answers, installation.members(database) or None)
 
 
@@ -64,7 +67,7 @@ def report_reasons(verdicts: t.Mapping[str, Verdict], installation: Installation
             # A host that cannot be reached is a problem of its own already.
             if reason.code != "unreachable" or reason.member not in unreachable:
                 # Reasons of one message are one finding, whichever name or address of the member they have.
-                titles_of.setdefault(reason._replace(member=None), []).append(TITLES[database])
+                titles_of.setdefault(reason._replace(member=None), []).append(TITLES.get(database, database))
     for reason, titles in titles_of.items():
         message = f"{' and '.join(dict.fromkeys(titles))}: {reason.message}"
         if reason.severity == "problem":
@@ -73,8 +76,13 @@ def report_reasons(verdicts: t.Mapping[str, Verdict], installation: Installation
             findings.warning(reason.code, message, reason.fixed_in)
 
 
-def summarize(verdict: Verdict, declared: int, pods: bool) -> str:
+def summarize(verdict: Verdict, declared: int | None, pods: bool) -> str:
+    """Return what follows the verdict on its line. `declared`: how many members there should be; None counts those that there are."""
+    if verdict.verdict == "standalone":
+        return f"{', '.join(str(member['member']) for member in verdict.members)}, no Raft cluster"
     connected = sum(bool(member["connected"] and member["listed"] is not False) for member in verdict.members)
+    if declared is None:
+        declared = len(verdict.members)
     details = [
         # Operators know pods. A leader that only others name has an address, which begins with the name of its pod.
         f"leader {pod_of(verdict.leader) if pods else verdict.leader}" if verdict.leader else "no leader",

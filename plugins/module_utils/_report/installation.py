@@ -22,6 +22,7 @@ class Host:
     whose contents were read once more.
 
     `members` is set for a Kubernetes cluster: a host with all members, so many of each database, and all northds.
+    `interconnection` has the state of databases of OVN interconnection that this host has, by their names.
     """
 
     northbound: Result | None = None
@@ -29,6 +30,7 @@ class Host:
     info: Result | None = None
     members: t.Mapping[str, int] | None = None
     contents: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
+    interconnection: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, info: Result | None, again: Result | None = None, members: t.Mapping[str, int] | None = None) -> Host:
@@ -42,6 +44,7 @@ class Host:
             info={**info, "northd": later["northd"]} if info and "northd" in later else info,
             members=members,
             contents=later.get("raft") or {},
+            interconnection=(info or {}).get("interconnection") or {},
         )
 
     @property
@@ -71,6 +74,8 @@ class Installation:
     `has_relays`: chassis connect to relays that know them by name, for which they can have certificates that open nothing else.
     `sharing_clusters` are hypervisor clusters whose nodes share one certificate.
     `acknowledge` has the codes of warnings that the user knows of.
+    `managed`: this collection has created the control plane. Else others run it, as they like, and it is only read.
+    `unrecorded` are the central hosts that answered, if it should be ours and none of them has a state record.
     `inside_only` is for a control plane in Kubernetes without ports outside of its cluster: the condition ControllersReady of its OVNCluster.
     """
 
@@ -89,6 +94,8 @@ class Installation:
     acknowledge: frozenset[str] = frozenset()
     has_relays: bool = False
     sharing_clusters: t.Sequence[str] = ()
+    managed: bool = True
+    unrecorded: t.Sequence[str] = ()
 
     @property
     def in_pods(self) -> bool:

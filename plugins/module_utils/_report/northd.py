@@ -15,13 +15,20 @@ from .findings import ReportFindings, cause_of, format_line
 from .installation import Host
 
 
-def report_northd(reached: t.Mapping[str, Host], findings: ReportFindings, lines: list[str]) -> dict[str, t.Any]:
-    """Add the line and the findings of northd; return the names of northds by state."""
+def report_northd(
+    reached: t.Mapping[str, Host], findings: ReportFindings, lines: list[str], *, managed: bool = True
+) -> dict[str, t.Any]:
+    """Add the line and the findings of northd; return the names of northds by state.
+
+    Where others run it (`managed` is false), it may run anywhere: one without a control socket is not missing, and the heartbeat tells whether any works.
+    """
     found: dict[str, list[str]] = {"active": [], "standby": [], "paused": [], "unreachable": []}
     section = findings.new_section()
     for host_name, host in reached.items():
         for name, northd in host.northds(host_name):
             state = northd.get("state", "unreachable")
+            if not managed and northd.get("present") is False:
+                continue
             found[state].append(name)
             if state == "paused":
                 section.problem(
@@ -36,6 +43,9 @@ def report_northd(reached: t.Mapping[str, Host], findings: ReportFindings, lines
                     section.problem(
                         "northd_disconnected", f"northd on {name} is not connected to the {title} database."
                     )
+    if not managed and not any(found.values()):
+        lines.append(format_line("northd", "not asked", "no control socket of it is known"))
+        return found
     if len(found["active"]) > 1:
         section.problem(
             "northd_several_active",

@@ -20,6 +20,7 @@ from .databases import assess_database, database_facts, report_addresses, report
 from .findings import ReportFinding, ReportFindings, format_line
 from .heartbeat import report_heartbeat
 from .installation import Installation
+from .interconnection import report_interconnection
 from .northd import report_northd
 from .versions import report_versions
 
@@ -35,7 +36,7 @@ def build_report(installation: Installation) -> dict[str, t.Any]:
         if host.unreachable:
             findings.problem("host_unreachable", f"{name} cannot be reached: {host.unreachable}.")
     lines: list[str] = []
-    facts: dict[str, t.Any] = {}
+    facts: dict[str, t.Any] = {"managed": report_owner(installation, findings, lines)}
     verdicts: dict[str, Verdict] = {database: assess_database(installation, database) for database in DATABASES}
     for database, verdict in verdicts.items():
         facts[database] = database_facts(verdict)
@@ -43,11 +44,14 @@ def build_report(installation: Installation) -> dict[str, t.Any]:
             format_line(
                 TITLES[database],
                 verdict.verdict,
-                summarize(verdict, installation.members(database), installation.in_pods),
+                summarize(
+                    verdict, installation.members(database) if installation.managed else None, installation.in_pods
+                ),
             )
         )
     report_reasons(verdicts, installation, findings)
-    facts["northd"] = report_northd(reached, findings, lines)
+    facts["interconnection"] = report_interconnection(installation, findings, lines)
+    facts["northd"] = report_northd(reached, findings, lines, managed=installation.managed)
     facts["heartbeat"] = report_heartbeat(installation, findings, lines)
     facts["chassis"] = report_chassis(installation, findings, lines)
     facts["versions"] = report_versions(reached, installation.heartbeat, findings, lines)
@@ -78,6 +82,20 @@ def build_report(installation: Installation) -> dict[str, t.Any]:
         ],
         **facts,
     }
+
+
+def report_owner(installation: Installation, findings: ReportFindings, lines: list[str]) -> bool:
+    """Add who runs the control plane if it is not this collection; return whether it is."""
+    if not installation.managed:
+        lines.append(format_line("Owner", "foreign", "this collection has not created it and only reads it"))
+    elif installation.unrecorded:
+        some = ", ".join(installation.unrecorded)
+        findings.warning(
+            "central_unrecorded",
+            f"{some}: no state record of this collection, so it gets no heartbeat. If others run this control plane, set ovn_central_managed: false; "
+            "if it is yours, run c5c3.ovn.central, which says what is missing.",
+        )
+    return installation.managed
 
 
 def _messages(findings: list[ReportFinding]) -> list[str]:

@@ -38,6 +38,9 @@ def report_versions(
                 for answer in (getattr(host, database) or {}).get("answers") or ():
                     _add(servers, parse_version(answer.get("version") or ""), answer["member"])
                 _add(schemas[database], ((heartbeat or {}).get("schema_versions") or {}).get(database), name)
+    for database in DATABASES:  # known by endpoints alone
+        if not schemas[database]:
+            _add(schemas[database], ((heartbeat or {}).get("schema_versions") or {}).get(database), "all")
     named = [("northd", northd), ("ovsdb-server", servers)]
     named += [(f"The {TITLES[database]} schema", found) for database, found in schemas.items()]
     for what, found in named:
@@ -59,7 +62,7 @@ def report_versions(
     lines.append(
         format_line(
             "Versions",
-            section.state("equal") if northd or servers else "unknown",
+            section.state("equal") if northd or servers or any(schemas.values()) else "unknown",
             ", ".join(detail for detail in details if detail),
         )
     )

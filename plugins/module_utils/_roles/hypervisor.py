@@ -24,6 +24,7 @@ from .._systemd_sandbox import Sandbox, sandbox_settings
 from .cluster_source import camel_mappings, machine_mappings, specification_of_resource
 from .distribution import socket_of
 from .endpoints import endpoints_of
+from .foreign_central import is_managed
 from .hypervisor_units import controller_state, openvswitch_files, openvswitch_units, running_unit
 from .options import plain, read_options
 from .variables import Hostvars, Variables, backend_of, first_value, is_true
@@ -253,9 +254,11 @@ def find_control_plane(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]
 
 
 def _inventory_endpoints(hostvars: Hostvars, options: ControlPlaneOptions, *, rbac: bool) -> dict[Database, list[str]]:
-    # RBAC knows a chassis by the name in its certificate. Where the nodes of a cluster share one, they use the listener without a role.
-    shared = options.backend == "kubernetes" and rbac and options.node_certificates != "own"
+    # RBAC knows a chassis by the name in its certificate. Where the nodes of a cluster share one, they use the listener without a role, which others do
+    # not have.
     hosts, tls = options.central_hosts, options.tls
+    shared = options.backend == "kubernetes" and rbac and options.node_certificates != "own"
+    shared = shared and all(is_managed(hostvars[host]) for host in hosts)
     return {
         "northbound": endpoints_of(hosts, hostvars, "northbound", tls=tls),
         "southbound": endpoints_of(hosts, hostvars, "southbound", "unrestricted" if shared else "client", tls=tls),

@@ -13,6 +13,7 @@ import typing as t
 
 from .._inventory import as_list, system_id_of
 from .._pki.issued import CHASSIS, CLIENT, IssuedCertificate, IssuedChange, is_time, merge_list, parse_list
+from .foreign_central import is_managed
 from .issued_place import is_cluster, issued_path
 from .pki import makes_secret
 from .variables import Groups, Hostvars, Variables, backend_of, first_value, members_of
@@ -50,6 +51,8 @@ def issued_change(
         [one for one, new in entries if not new], [one for one, new in entries if new], removed, names
     )
     central = {host: hostvars[host] for host in members_of(groups, "ovn_central")}
+    # Those of others have no observer of ours.
+    central = {host: one for host, one in central.items() if is_managed(one)}
     knows_something = bool(entries or removed or names is not None)
     return {
         "change": {

@@ -12,9 +12,10 @@ import dataclasses
 import typing as t
 
 from .._databases import DATABASES
-from .._inventory import as_list
+from .._inventory import address_of, as_list
+from .._ovsdb.endpoint import parse_endpoints
 from .distribution import run_directory_of, socket_of
-from .endpoints import endpoints_of
+from .endpoints import Listener, endpoints_of
 from .pki import secret_of
 from .variables import Hostvars, Variables, first_value, hosts_by_backend, is_true
 from .verify_limits import limits_of
@@ -31,6 +32,8 @@ class VerifyOptions:
     northbound_endpoints: list[str]  # empty: those of the central hosts
     southbound_endpoints: list[str]
     files: dict[str, str]
+    managed: bool  # this collection has created the control plane
+    foreign_heartbeat: bool
 
     @classmethod
     def of(cls, variables: Variables) -> VerifyOptions:
@@ -40,6 +43,8 @@ class VerifyOptions:
             northbound_endpoints=as_list(first_value(variables, "ovn_verify_northbound_endpoints")),
             southbound_endpoints=as_list(first_value(variables, "ovn_verify_southbound_endpoints")),
             files={name: str(first_value(variables, f"ovn_verify_{name}")) for name in FILES},
+            managed=is_true(variables, "ovn_verify_central_managed", default=True),
+            foreign_heartbeat=is_true(variables, "ovn_verify_foreign_heartbeat"),
         )
 
 
@@ -50,6 +55,30 @@ def _asks_first(central: t.Iterable[str], hostvars: Hostvars) -> str:
     answered = {host: info.get("raft") or {} for host, info in infos.items() if "northd" in info}
     fit = [host for host, raft in answered.items() if all((raft.get(name) or {}).get("writable") for name in DATABASES)]
     return next(iter([*fit, *answered]), "")
+
+
+def unrecorded_hosts(central: t.Iterable[str], hostvars: Hostvars) -> list[str]:
+    """Return the central machines that answered, if none of them has a state record of this collection: it has not created their control plane."""
+    infos: dict[str, Variables] = {host: hostvars[host].get("ovn_verify_info") or {} for host in central}
+    told = {host: bool(info["recorded"]) for host, info in infos.items() if "recorded" in info}
+    return [] if any(told.values()) else list(told)
+
+
+def _own_endpoints(options: VerifyOptions, hostvars: Hostvars, host: str, by_endpoints: bool) -> list[str]:
+    """Return the listeners of a central machine. Of those of others that the inventory names, the ones at its address are meant; known by endpoints
+    alone, one machine stands for all of them.
+    """
+    given = [*options.northbound_endpoints, *options.southbound_endpoints]
+    if options.managed or not given:
+        southbound: tuple[Listener, ...] = ("client", "unrestricted") if options.managed else ("client",)
+        found = endpoints_of([host], hostvars, "northbound", tls=options.tls)
+        for listener in southbound:
+            found += endpoints_of([host], hostvars, "southbound", listener, tls=options.tls)
+        return found
+    if by_endpoints:
+        return list(dict.fromkeys(given))
+    here = address_of(host, hostvars[host])
+    return [str(endpoint) for endpoint in dict.fromkeys(parse_endpoints(given)) if endpoint.host == here]
 
 
 def _heartbeat(cluster: str, exposed: bool, asked_from: str) -> tuple[list[str], str]:
@@ -63,15 +92,24 @@ def _heartbeat(cluster: str, exposed: bool, asked_from: str) -> tuple[list[str],
     return [] if cluster else ["heartbeat_host"], ""
 
 
+def _is_known_by_endpoints(options: VerifyOptions, hostvars: Hostvars) -> bool:
+    """Return whether the control plane of others is known by the endpoints that the inventory names, and one host of it is the control node itself."""
+    named = bool(options.northbound_endpoints and options.southbound_endpoints)
+    local = any(first_value(hostvars[host], "ansible_connection") == "local" for host in options.central)
+    return not options.managed and named and local
+
+
 def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[str, t.Any]:
     """Return how the installation is asked, on `host` or on localhost.
 
     `files` are those of TLS, none without TLS; `own_endpoints` the listeners of a central machine; `tls_secret` the Secret of a Kubernetes cluster.
     `run_directory` has the sockets of this host. `asked_from` is the central host on which heartbeat and addresses begin, `sockets` has the endpoints of
     its own members. `cluster` is the central host that stands for a control plane in Kubernetes,
-    empty on machines. `northbound_endpoints` and `southbound_endpoints` are asked, `neutron_southbound_endpoints` are those without a role, and `ports`
-    those of a control plane in Kubernetes, as far as they can be reached from outside. `questions` are the files of tasks that send the heartbeat, and
-    `heartbeat_problem` tells why it cannot be sent. `limits` are seconds, of the first call on a central host and of a second one.
+    empty on machines. `members` are how many each database should have, None if others decide that; `raft_endpoints` and `only_endpoints` say how a control
+    plane of others is asked. `wait_for` is what the heartbeat waits for: none, which writes nothing, where it is not ours.
+    `northbound_endpoints` and `southbound_endpoints` are asked, `neutron_southbound_endpoints` are those without a role, and `ports` those of a control plane
+    in Kubernetes, as far as they can be reached from outside. `questions` are the files of tasks that send the heartbeat, and `heartbeat_problem` tells why
+    it cannot be sent. `limits` are seconds, of the first call on a central host and of a second one.
     """
     options = VerifyOptions.of(variables)
     # Each look into hostvars resolves all variables of the host, so one look has to do.
@@ -86,27 +124,35 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
         neutron = southbound or as_list(answer.get("southbound_unrestricted") or "")
         southbound = southbound or as_list(answer.get("southbound") or "")
     else:
+        # Others have one port of the Southbound, for all of its clients.
+        listener: Listener = "unrestricted" if options.managed else "client"
         northbound = northbound or endpoints_of(options.central, hostvars, "northbound", tls=options.tls)
-        neutron = southbound = southbound or endpoints_of(options.central, hostvars, "southbound", tls=options.tls)
+        neutron = southbound = southbound or endpoints_of(
+            options.central, hostvars, "southbound", listener, tls=options.tls
+        )
     # Its ports outside the cluster are the ones that the control node can reach.
     exposed = (answer.get("southbound") or "") not in ("", answer.get("southbound_inside") or "")
     asked_from = _asks_first(options.central, hostvars)
     questions, problem = _heartbeat(cluster, exposed, asked_from)
     # Elsewhere, on localhost for example, the variable with the address may be undefined.
-    own = [host] if host in options.central and not cluster else []
+    own = host in options.central and not cluster
+    # A control plane of others is asked from the control node, whose own sockets say nothing of it.
+    by_endpoints = _is_known_by_endpoints(options, hostvars)
+    is_ours = options.managed and not unrecorded_hosts(options.central, hostvars)
+    wait_for = str(first_value(variables, "ovn_verify_wait_for", default="hv"))
     return {
         "files": options.files if options.tls else {},
-        "own_endpoints": [
-            *endpoints_of(own, hostvars, "northbound", tls=options.tls),
-            *endpoints_of(own, hostvars, "southbound", "client", tls=options.tls),
-            *endpoints_of(own, hostvars, "southbound", tls=options.tls),
-        ],
+        "own_endpoints": _own_endpoints(options, hostvars, host, by_endpoints) if own else [],
+        "members": len(options.central) if options.managed else None,
+        "raft_endpoints": {} if options.managed else {"northbound": northbound, "southbound": southbound},
+        "only_endpoints": by_endpoints,
+        "wait_for": wait_for if is_ours or options.foreign_heartbeat else "none",
         "tls_secret": (found.get("tls_secret") if host == cluster else "")
         or secret_of(variables, "central" if host in options.central else "chassis", role="ovn_verify").name,
         "run_directory": run_directory_of(variables),
-        "sockets": {database: socket_of(hostvars[asked_from], database) for database in DATABASES}
-        if asked_from
-        else {},
+        "sockets": {database: [socket_of(hostvars[asked_from], database)] for database in DATABASES}
+        if asked_from and not by_endpoints
+        else {database: [] for database in DATABASES},
         "asked_from": asked_from,
         "cluster": cluster,
         "northbound_endpoints": northbound,

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import pathlib
 import typing as t
 
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._northd.central_host import (
+    northd_socket,
     parse_northd_state,
     parse_version,
     served_certificate,
@@ -35,6 +37,22 @@ def test_northd_state(state: str) -> None:
 def test_another_state_is_told(text: str) -> None:
     with pytest.raises(Refused, match="expected active, standby, paused"):
         parse_northd_state(text)
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        pytest.param({}, "ovn-northd.ctl", id="none"),
+        pytest.param({"ovn-northd.ctl": "", "ovn-northd.pid": "7", "ovn-northd.7.ctl": ""}, "ovn-northd.ctl", id="ours"),
+        pytest.param({"ovn-northd.pid": "7\n", "ovn-northd.7.ctl": ""}, "ovn-northd.7.ctl", id="of ovn-ctl"),
+        pytest.param({"ovn-northd.pid": "8\n", "ovn-northd.7.ctl": ""}, "ovn-northd.ctl", id="an old pid file"),
+        pytest.param({"ovn-northd.pid": "x/7"}, "ovn-northd.ctl", id="no number"),
+    ],
+)  # fmt: skip
+def test_control_socket_of_northd(files: dict[str, str], expected: str, tmp_path: pathlib.Path) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert northd_socket(str(tmp_path)) == str(tmp_path / expected)
 
 
 END = 1795219200.0  # Nov 20 16:00:00 2026 GMT

@@ -114,6 +114,14 @@ def test_options_of_a_hypervisor(variables: dict[str, t.Any], part: str, expecte
     assert options_of("compute1", {"ovn_hypervisors": {"compute1": variables}})[part] == expected
 
 
+def test_central_hosts_of_others_are_only_reached() -> None:
+    """Nothing is measured on them: no run changes them."""
+    theirs = {"db1": {"ovn_address": "192.0.2.11", "ovn_central_managed": False}}
+    groups = {"ovn_central": theirs, "ovn_hypervisors": {"compute1": {}}}
+    assert options_of("db1", groups) == {}
+    assert options_of("compute1", groups)["peers"] == [{"host": "db1", "address": "192.0.2.11", "port": 6642}]
+
+
 def test_a_host_in_both_groups_is_measured_for_both() -> None:
     both = {"one": {"ovn_address": "192.0.2.1", "ovn_encapsulation_ip": "198.51.100.1"}}
     options = options_of("one", {"ovn_central": both, "ovn_hypervisors": both})

@@ -9,7 +9,7 @@ import typing as t
 import pytest
 from report_page import differences
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, Problem, ServerView
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.contents import Contents
 from ansible_collections.c5c3.ovn.plugins.module_utils._report import report as report_file
 from ansible_collections.c5c3.ovn.plugins.module_utils._report.codes import PROBLEMS as PROBLEM_CODES
@@ -22,6 +22,7 @@ SIDS = {name: f"{digit * 8}-{digit * 4}-4000-8000-{digit * 12}" for name, digit 
 CID = {
     "OVN_Northbound": "a0b739a1-2c38-479b-9e0d-605e9da30330",
     "OVN_Southbound": "b1b739a1-2c38-479b-9e0d-605e9da30331",
+    "OVN_IC_Northbound": "c1b739a1-2c38-479b-9e0d-605e9da30332",
 }
 
 
@@ -560,6 +561,116 @@ def test_a_look_without_a_heartbeat_says_so() -> None:
         in report["lines"]
     )
     assert "Chassis       not asked   2/2 had answered the last heartbeat" in report["lines"]
+
+
+def standalone(name: str, database: str) -> dict[str, t.Any]:
+    server = ServerView("standalone", True, True, process=f"{name}-{database}")
+    problem = Problem("no_database", f"/run/ovn/x.ctl knows no cluster {database}: the server left it.")
+    answer = Answer(name, database, server=server, version="ovsdb-server (Open vSwitch) 3.1.0\n", problems=(problem,))
+    return {"answers": [answer.as_dict()], "verdict": "unreachable", "writable": False}
+
+
+def foreign(parts: dict[str, t.Any]) -> None:
+    """One host, with servers without Raft."""
+    host = {
+        "northbound": standalone("central1", "OVN_Northbound"),
+        "southbound": standalone("central1", "OVN_Southbound"),
+    }
+    parts |= {"central": {"central1": {**host, "info": info("central1")}}, "managed": False}
+
+
+def test_a_control_plane_of_others_reads_like_this() -> None:
+    report = build_report(installation(foreign))
+    assert report["lines"][:5] == [
+        "OVN is healthy",
+        "Owner         foreign     this collection has not created it and only reads it",
+        "Northbound    standalone  central1, no Raft cluster",
+        "Southbound    standalone  central1, no Raft cluster",
+        "northd        healthy     active on central1",
+    ]
+    assert (report["managed"], report["findings"]) == (False, [])
+    assert (report["northbound"]["verdict"], report["northbound"]["healthy"]) == ("standalone", True)
+
+
+def test_without_raft_a_control_plane_of_ours_is_broken() -> None:
+    report = build_report(installation(both(foreign, put("managed", True))))
+    assert (report["managed"], report["northbound"]["verdict"]) == (True, "unreachable")
+    assert "not_clustered" in {finding["code"] for finding in report["findings"]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "line", "codes"),
+    [
+        pytest.param({}, "northd        not asked   no control socket of it is known", set(), id="it runs elsewhere"),
+        pytest.param({"northd_alive": False, "reason": "northd has not answered."}, "", {"heartbeat_unanswered"}, id="none works"),
+    ],
+)  # fmt: skip
+def test_northd_of_others_may_run_anywhere(answer: dict[str, t.Any], line: str, codes: set[str]) -> None:
+    def elsewhere(parts: dict[str, t.Any]) -> None:
+        parts["central"]["central1"]["info"]["northd"] = {"state": "unreachable", "present": False, "reason": "x"}
+        parts["heartbeat"] |= answer
+
+    report = build_report(installation(both(foreign, elsewhere)))
+    assert not line or line in report["lines"]
+    assert {finding["code"] for finding in report["findings"]} == codes
+
+
+def test_other_chassis_of_others_are_no_surprise() -> None:
+    strange = both(foreign, lambda parts: parts["heartbeat"]["chassis"].append(chassis("theirs")))
+    report = build_report(installation(strange))
+    assert (report["warnings"], report["chassis"]["unexpected"]) == ([], ["theirs"])
+
+
+def test_a_control_plane_without_any_record() -> None:
+    (warning,) = build_report(installation(put("unrecorded", ["central1", "central2"])))["warnings"]
+    assert warning.startswith("central1, central2: no state record of this collection, so it gets no heartbeat.")
+    assert "central_unrecorded" in WARNING_CODES
+
+
+@pytest.mark.parametrize("managed", [True, False])
+def test_databases_of_interconnection(managed: bool) -> None:
+    def connected(parts: dict[str, t.Any]) -> None:
+        names = list(parts["central"])
+        for name in names:
+            parts["central"][name]["interconnection"] = {"northbound": member(name, "OVN_IC_Northbound")}
+        parts["central"][names[0]]["interconnection"]["southbound"] = standalone(names[0], "OVN_IC_Southbound")
+        parts["managed"] = managed
+
+    report = build_report(installation(connected))
+    assert report["lines"][3 - managed : 6 - managed] == [
+        "Southbound    healthy     leader central2, 3/3 members, term 4, timer 5000 ms, cluster b1b739a1",
+        "IC Northbound healthy     leader central2, 3/3 members, term 4, timer 5000 ms, cluster c1b739a1",
+        "IC Southbound standalone  central1, no Raft cluster",
+    ]
+    assert report["findings"] == []
+    assert report["interconnection"] == [
+        {
+            "database": "northbound",
+            "verdict": "healthy",
+            "healthy": True,
+            "writable": True,
+            "cluster_id": CID["OVN_IC_Northbound"],
+            "leader": "central2",
+            "members": list(NAMES),
+        },
+        {
+            "database": "southbound",
+            "verdict": "standalone",
+            "healthy": True,
+            "writable": True,
+            "cluster_id": None,
+            "leader": None,
+            "members": ["central1"],
+        },
+    ]
+
+
+def test_what_is_wrong_with_a_database_of_interconnection() -> None:
+    broken = {"failed": True, "msg": "The socket is no socket."}
+    change = put("central", "central1", "interconnection", {"northbound": broken})
+    report = build_report(installation(change))
+    assert report["problems"][0] == "IC Northbound: central1: The socket is no socket."
+    assert not report["healthy"]
 
 
 def test_without_an_inventory_every_chassis_counts() -> None:

@@ -294,6 +294,12 @@ def test_a_control_plane_on_machines(options: dict[str, t.Any], southbound: list
     assert (found["is_cluster"], found["asked"], found["problem"]) == (False, False, "")
 
 
+def test_a_control_plane_of_others_has_one_port() -> None:
+    theirs = {name: {**variables, "ovn_central_managed": False} for name, variables in HOSTS.items()}
+    found = find_control_plane(theirs, {**MACHINES, "backend": "kubernetes"})
+    assert found["southbound"] == ["ssl:192.0.2.1:6642", "ssl:[2001:db8::2]:6642"]
+
+
 def test_the_socket_on_the_central_host() -> None:
     """There the rows of a dead machine are deleted."""
     other = {**HOSTS["db1"], "ovn_central_distribution": {"run_directory": "/var/run/openvswitch"}}

@@ -53,11 +53,11 @@ def test_sockets_of_another_distribution() -> None:
     found = desired_state(machines(c2={**other, **answered(WRITABLE, WRITABLE)}), "c1")
     assert (found["run_directory"], found["asked_from"]) == ("/run/ovn", "c2")
     assert found["sockets"] == {
-        "northbound": "unix:/run/openvswitch/ovnnb_db.sock",
-        "southbound": "unix:/run/openvswitch/ovnsb_db.sock",
+        "northbound": ["unix:/run/openvswitch/ovnnb_db.sock"],
+        "southbound": ["unix:/run/openvswitch/ovnsb_db.sock"],
     }
     assert desired_state(machines(), "c2", **other)["run_directory"] == "/run/openvswitch"
-    assert desired_state(machines())["sockets"] == {}
+    assert desired_state(machines())["sockets"] == {"northbound": [], "southbound": []}
 
 
 class Undefined(dict[str, t.Any]):
@@ -155,3 +155,58 @@ def test_limits_are_data_for_tasks() -> None:
     limits = desired_state(machines(), ovn_verify_host_timeout="40", connection_timeout=10)["limits"]
     assert limits["first"] == {"northd": 25.0, "contents": 25.0, "host": 40}
     assert limits["again"] == {"northd": 30.0, "contents": 60.0, "host": 100}
+
+
+FOREIGN: Vars = {"ovn_verify_central_managed": False}
+NAMED: Vars = {
+    "ovn_verify_northbound_endpoints": "ssl:n1:6641,ssl:n2:6641",
+    "ovn_verify_southbound_endpoints": ["ssl:192.0.2.1:7642"],
+}
+
+
+def test_the_ports_of_others() -> None:
+    """They have one for the Southbound."""
+    found = desired_state(machines(), "c1", **FOREIGN)
+    assert found["southbound_endpoints"] == ["ssl:192.0.2.1:6642", "ssl:c2:6642"]
+    assert found["own_endpoints"] == ["ssl:192.0.2.1:6641", "ssl:192.0.2.1:6642"]
+    assert found["raft_endpoints"] == {name: found[f"{name}_endpoints"] for name in ("northbound", "southbound")}
+    assert (found["members"], found["only_endpoints"]) == (None, False)
+    found = desired_state(machines(), "c1")
+    assert (found["members"], found["raft_endpoints"], found["only_endpoints"]) == (2, {}, False)
+
+
+def test_named_ports_of_others() -> None:
+    found = desired_state(machines(), "c1", **FOREIGN, **NAMED)
+    assert found["own_endpoints"] == ["ssl:192.0.2.1:7642"]
+    assert found["only_endpoints"] is False
+
+
+@pytest.mark.parametrize("options", [FOREIGN, {}])
+def test_from_the_control_node_others_are_known_by_their_endpoints(options: Vars) -> None:
+    hosts: dict[str, Vars] = {"c1": {"ansible_connection": "local", **answered(WRITABLE, WRITABLE)}}
+    found = desired_state(hosts, "c1", ovn_verify_central=["c1"], **NAMED, **options)
+    assert found["only_endpoints"] is bool(options)
+    assert bool(found["sockets"]["northbound"]) is not bool(options)
+    if options:
+        assert found["own_endpoints"] == ["ssl:n1:6641", "ssl:n2:6641", "ssl:192.0.2.1:7642"]
+
+
+def recorded(value: bool) -> Vars:
+    return {"ovn_verify_info": {"northd": {}, "raft": {}, "recorded": value}}
+
+
+@pytest.mark.parametrize(
+    ("hosts", "options", "expected"),
+    [
+        pytest.param({}, {}, "hv", id="nobody was asked"),
+        pytest.param({"c1": recorded(True), "c2": recorded(False)}, {}, "hv", id="a record is enough"),
+        pytest.param({"c1": recorded(False), "c2": {}}, {}, "none", id="no record at all"),
+        pytest.param({"c1": recorded(True)}, FOREIGN, "none", id="of others"),
+        pytest.param({"c1": recorded(False)}, {"ovn_verify_foreign_heartbeat": True}, "hv", id="no record, allowed"),
+        pytest.param({}, {**FOREIGN, "ovn_verify_foreign_heartbeat": "yes"}, "hv", id="of others, allowed"),
+        pytest.param({}, {"ovn_verify_wait_for": "sb"}, "sb", id="as wanted"),
+    ],
+)
+def test_who_gets_a_heartbeat(hosts: dict[str, Vars], options: Vars, expected: str) -> None:
+    found = desired_state(machines(**hosts), **{"ovn_verify_wait_for": "hv", **options})
+    assert found["wait_for"] == expected

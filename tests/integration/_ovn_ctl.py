@@ -1,0 +1,60 @@
+"""An OVN that ovn-ctl of the distribution starts, in the namespaces of a run of LocalSite: no file, unit or record of this collection."""
+
+from __future__ import annotations
+
+_FOLDERS = "for d in /var/lib/ovn /var/log/ovn /etc/ovn; do mkdir -p $d; mount -t tmpfs none $d; done; "
+_CTL = "/usr/share/ovn/scripts/ovn-ctl"
+_QUIET = "> /dev/null 2>&1; "
+# What both databases hold before and after a run: `state: unchanged` if nobody wrote.
+_COMPARED = r"""
+dump() { for db in OVN_Northbound:ovnnb_db OVN_Southbound:ovnsb_db; do
+         ovsdb-client -t 10 -f csv dump "unix:$1/${db#*:}.sock" "${db%%:*}"; done; }
+dump DIRECTORY > /run/before
+trap 'dump DIRECTORY > /run/after; cmp -s /run/before /run/after && echo "state: unchanged" || diff /run/before /run/after;
+      echo "nb_cfg: $(ovn-nbctl --no-leader-only --db=unix:DIRECTORY/ovnnb_db.sock get NB_Global . nb_cfg)"' EXIT
+"""
+
+
+def standalone(*more: str) -> str:
+    """The commands that start one server for each database and a northd, and `more`. One heartbeat is over."""
+    remotes = " ".join(f"--db-{name}-create-insecure-remote=yes" for name in ("nb", "sb"))
+    start = f"{_CTL} start_northd {remotes} {_QUIET}ovn-nbctl --wait=sb sync; "
+    return "".join([_FOLDERS, start, *more, _COMPARED.replace("DIRECTORY", "/run/ovn")])
+
+
+def run_directory(number: int) -> str:
+    return f"/run/ovn{number}"
+
+
+def clustered(members: int = 3) -> str:
+    """The same for a cluster at 127.0.0.11 and so on, each member with a folder of its own."""
+    addresses = [f"127.0.0.1{number}" for number in range(1, members + 1)]
+    commands = [_FOLDERS]
+    for number, address in enumerate(addresses, 1):
+        options = []
+        for name, port in (("nb", 6641), ("sb", 6642)):
+            options += [f"--db-{name}-addr={address}", f"--db-{name}-create-insecure-remote=yes"]
+            options += [f"--db-{name}-cluster-local-addr={address}"]
+            options += [f"--db-{name}-cluster-remote-addr={addresses[0]}"] if number > 1 else []
+            options += [f"--ovn-northd-{name}-db={','.join(f'tcp:{one}:{port}' for one in addresses)}"]
+        folders = {
+            "OVN_RUNDIR": run_directory(number),
+            "OVN_DBDIR": f"/var/lib/ovn/{number}",
+            "OVN_LOGDIR": f"/var/log/ovn/{number}",
+            "OVN_SYSCONFDIR": f"/etc/ovn/{number}",
+        }
+        variables = " ".join(f"{name}={folder}" for name, folder in folders.items())
+        commands += [
+            f"mkdir -p {' '.join(folders.values())}; ",
+            f"{variables} {_CTL} start_northd {' '.join(options)} ",
+        ]
+        commands.append(_QUIET)
+    northbound = ",".join(f"tcp:{one}:6641" for one in addresses)
+    commands.append(f"ovn-nbctl --db={northbound} --wait=sb --timeout=30 sync; ")
+    return "".join([*commands, _COMPARED.replace("DIRECTORY", run_directory(1))])
+
+
+def interconnection(*, clustered: bool) -> str:
+    """The commands that start the databases of interconnection beside a standalone OVN."""
+    address = " ".join(f"--db-ic-{name}-cluster-local-addr=127.0.0.11" for name in ("nb", "sb")) if clustered else ""
+    return f"{_CTL} start_ic_ovsdb {address} {_QUIET}"
