@@ -12,7 +12,7 @@ import time
 import typing as t
 
 import pytest
-from conftest import Daemon, RaftCluster, next_address, until
+from conftest import Daemon, RaftCluster, until
 from ovs import poller
 from ovs.db import idl
 from ovs.stream import Stream
@@ -35,10 +35,10 @@ class Proxy:
         folder.mkdir()
         archive = folder / "c5c3-ovn.pyz"
         archive.write_bytes(build_archive())
-        host = next_address()
+        host = clusters["northbound"].members[0].address.split(":")[1]
         pki = clusters["northbound"].pki
         self.files: TlsFiles | None = pki.issue("neutron") if pki else None
-        self.ports = {"northbound": (host, 6641), "southbound": (host, 6642)}
+        self.ports = {"northbound": (host, 16651), "southbound": (host, 16652)}
         environment = {f"OVN_{name.upper()}": ",".join(clusters[name].endpoints) for name in DATABASES}
         environment |= {f"OVN_{name.upper()}_LISTEN": f"tcp:{host}:{self.ports[name][1]}" for name in DATABASES}
         if self.files:
@@ -88,7 +88,7 @@ class Client(threading.Thread):
         while not self._ended.is_set():
             self.idl.run()
             # What is received of a member that leads, after its contents.
-            now = self.idl.is_connected() and self.idl.state == idl.Idl.IDL_S_MONITORING
+            now = self.idl._session.is_connected() and self.idl.state == idl.Idl.IDL_S_MONITORING
             if now != connected:
                 connected = now
                 self.sessions.append((time.monotonic(), now))

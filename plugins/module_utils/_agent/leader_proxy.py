@@ -111,7 +111,7 @@ async def _run(environment: t.Mapping[str, str], log: Log, archive: RunningArchi
             await proxy.start(listeners[name])
         except OSError as e:
             raise InvalidInput(
-                f"{name}: cannot listen on {listeners[name]}: {(e.strerror or str(e)).lower()}. Use another address or port."
+                f"{name}: cannot listen on {listeners[name]}: {os.strerror(e.errno or 0).lower()}. Use another address or port."
             ) from e
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)

@@ -75,6 +75,8 @@ def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[
 
     `InvalidInput` names the option that is wrong.
     """
+    # YAML reads `off` without quotes as false.
+    given = {**given, "sync_mode": "off" if given.get("sync_mode") is False else given.get("sync_mode")}
     options = read_options(NeutronOptions, given, PREFIX)
     _check(options)
     on_machine = options.backend == "host"

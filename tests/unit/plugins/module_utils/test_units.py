@@ -25,7 +25,7 @@ UP = Unit(
     "active",
     main_pid=7,
     environment=("R=1",),
-    process_environment=frozenset({"R=1", "HOME=/"}),
+    process_environment=frozenset({"R=1", "HOME=/", "INVOCATION_ID=0"}),
 )
 STARTED = DesiredUnit(NAME, enabled=True, state="started")
 
@@ -41,6 +41,24 @@ STARTED = DesiredUnit(NAME, enabled=True, state="started")
             dataclasses.replace(UP, environment=("R=2",)),
             ["restart"],
             id="the process has the settings of before",
+        ),
+        pytest.param(
+            STARTED,
+            dataclasses.replace(UP, process_environment=frozenset({""}), predates_files=False),
+            [],
+            id="the process has written over its environment, and its files are older",
+        ),
+        pytest.param(
+            STARTED,
+            dataclasses.replace(UP, process_environment=frozenset({""}), predates_files=True),
+            ["restart"],
+            id="the process has written over its environment, and its files are newer",
+        ),
+        pytest.param(
+            STARTED,
+            dataclasses.replace(UP, predates_files=True),
+            [],
+            id="a file was written again, with the same settings",
         ),
         pytest.param(
             STARTED, dataclasses.replace(UP, binary_replaced=True), ["restart"], id="the package was upgraded"

@@ -1,0 +1,153 @@
+"""What the options of ovn_neutron mean."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._databases import Database
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.neutron import desired_neutron, neutron_endpoints
+
+ENDPOINTS: dict[Database, list[str]] = {
+    "northbound": ["ssl:192.0.2.1:6641", "ssl:192.0.2.2:6641"],
+    "southbound": ["ssl:192.0.2.1:16642", "ssl:192.0.2.2:16642"],
+}
+MACHINE = {"host": "controller1", "backend": "host", "directory": "/etc/neutron/ovn"}
+CLUSTER = {**MACHINE, "backend": "kubernetes", "secret": "ovn-client-neutron"}
+HOSTS = {"db1": {"ovn_address": "192.0.2.1"}, "db2": {"ovn_address": "192.0.2.2"}}
+
+
+def options_of(text: str, section: str) -> dict[str, str]:
+    part = text.partition(f"[{section}]\n")[2].partition("\n\n")[0]
+    return {name.strip(): value.strip() for name, _, value in (line.partition("=") for line in part.splitlines())}
+
+
+def test_a_machine_connects_through_the_proxy_which_knows_the_members() -> None:
+    desired = desired_neutron(MACHINE, ENDPOINTS)
+    options = options_of(desired["config"], "ovn")
+    assert options["ovn_nb_connection"] == "ssl:127.0.0.1:6641,ssl:127.0.0.1:6641,ssl:127.0.0.1:6641"
+    assert options["ovn_sb_connection"] == "ssl:127.0.0.1:6642,ssl:127.0.0.1:6642,ssl:127.0.0.1:6642"
+    assert options["ovn_nb_private_key"] == "/etc/neutron/ovn/key.pem"
+    environment = desired["proxy"]["environment"]
+    assert environment["OVN_NORTHBOUND"] == "ssl:192.0.2.1:6641,ssl:192.0.2.2:6641"
+    assert environment["OVN_SOUTHBOUND"] == "ssl:192.0.2.1:16642,ssl:192.0.2.2:16642"
+    assert environment["OVN_NORTHBOUND_LISTEN"] == "tcp:127.0.0.1:6641"
+    assert environment["OVN_SOUTHBOUND_LISTEN"] == "tcp:127.0.0.1:6642"
+    assert environment["OVN_PRIVATE_KEY"] == "/etc/neutron/ovn/key.pem"
+
+
+def test_without_the_proxy_it_connects_to_the_members() -> None:
+    desired = desired_neutron({**MACHINE, "leader_proxy": False}, ENDPOINTS)
+    assert desired["proxy"] == {}
+    assert options_of(desired["config"], "ovn")["ovn_nb_connection"] == "ssl:192.0.2.1:6641,ssl:192.0.2.2:6641"
+
+
+def test_pods_connect_to_the_members_with_the_files_of_their_secret() -> None:
+    desired = desired_neutron(CLUSTER, ENDPOINTS)
+    options = options_of(desired["config"], "ovn")
+    assert desired["proxy"] == {}
+    assert options["ovn_nb_connection"] == "ssl:192.0.2.1:6641,ssl:192.0.2.2:6641"
+    assert options["ovn_nb_private_key"] == "/etc/neutron/ovn/tls.key"
+    assert options["ovn_nb_ca_cert"] == "/etc/neutron/ovn/ca.crt"
+    assert desired["neutron_patch"] == {
+        "ovn": {
+            "nbConnection": "ssl:192.0.2.1:6641,ssl:192.0.2.2:6641",
+            "sbConnection": "ssl:192.0.2.1:16642,ssl:192.0.2.2:16642",
+        }
+    }
+    mounts = desired["helm"]["pod"]["mounts"]["neutron_server"]["neutron_server"]
+    assert mounts["volumes"][0]["secret"]["secretName"] == "ovn-client-neutron"
+
+
+def test_without_tls_there_are_no_files() -> None:
+    plain: dict[Database, list[str]] = {"northbound": ["tcp:192.0.2.1:6641"], "southbound": ["tcp:192.0.2.1:16642"]}
+    desired = desired_neutron({**MACHINE, "tls": False}, plain)
+    assert desired["files"] == {}
+    assert "private_key" not in desired["config"]
+    assert "pod" not in desired["helm"]
+    assert options_of(desired["config"], "ovn")["ovn_nb_connection"].startswith("tcp:127.0.0.1:6641")
+
+
+def test_services_run_with_the_digest_of_their_settings() -> None:
+    given = {**MACHINE, "services": ["neutron-api", "x.service"]}
+    before, same = desired_neutron(given, ENDPOINTS), desired_neutron(given, ENDPOINTS)
+    after = desired_neutron({**given, "sync_mode": "off"}, ENDPOINTS)
+    assert before["service_units"] == [
+        {"name": "neutron-api.service", "state": "started"},
+        {"name": "x.service", "state": "started"},
+    ]
+    assert before["service_files"][0]["path"] == "/etc/systemd/system/neutron-api.service.d/50-c5c3-ovn.conf"
+    assert before["service_files"] == same["service_files"]
+    assert before["service_files"] != after["service_files"]
+
+
+@pytest.mark.parametrize(("mode", "warned"), [("off", False), ("log", False), ("repair", True), ("migrate", True)])
+def test_a_mode_that_deletes_rows_is_a_warning(mode: str, warned: bool) -> None:
+    warnings = desired_neutron({**MACHINE, "sync_mode": mode}, ENDPOINTS)["warnings"]
+    assert bool(warnings) is warned
+    assert all(f"ovn_neutron_sync_mode of controller1 is {mode}: " in text for text in warnings)
+
+
+def test_off_without_quotes_is_off() -> None:
+    """YAML reads it as false."""
+    assert (
+        options_of(desired_neutron({**MACHINE, "sync_mode": False}, ENDPOINTS)["config"], "ovn")["neutron_sync_mode"]
+        == "off"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sync_mode": "fix"}, r"ovn_neutron_sync_mode is fix\. Use one of off, log, repair, migrate\."),
+        ({"leader_proxy_address": "localhost"}, r'ovn_neutron_leader_proxy_address is "localhost"\. Give an address'),
+        ({"leader_proxy_southbound_port": 6641}, r"are both 6641\. Give each database a port of its own\."),
+        ({"config": {"ovn": {"ovn_nb_connection": "x"}}}, r"ovn_neutron_config sets ovn_nb_connection in \[ovn\]"),
+        ({"connection_timeout": "soon"}, r'ovn_neutron_connection_timeout is "soon"'),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(given: dict[str, t.Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        desired_neutron({**MACHINE, **given}, ENDPOINTS)
+
+
+def test_an_ipv6_proxy_has_brackets() -> None:
+    desired = desired_neutron({**MACHINE, "leader_proxy_address": "::1"}, ENDPOINTS)
+    assert "ssl:[::1]:6641" in desired["config"]
+    assert desired["proxy"]["environment"]["OVN_NORTHBOUND_LISTEN"] == "tcp:[::1]:6641"
+
+
+def test_machines_give_the_ports_without_a_role() -> None:
+    assert neutron_endpoints(HOSTS, ["db1", "db2"], {}) == ENDPOINTS
+    plain = neutron_endpoints(HOSTS, ["db1"], {}, tls=False)
+    assert plain == {"northbound": ["tcp:192.0.2.1:6641"], "southbound": ["tcp:192.0.2.1:16642"]}
+
+
+def test_what_is_declared_counts() -> None:
+    given = {"northbound_endpoints": "ssl:192.0.2.9:6641", "southbound_endpoints": []}
+    assert neutron_endpoints(HOSTS, ["db1", "db2"], given) == {**ENDPOINTS, "northbound": ["ssl:192.0.2.9:6641"]}
+
+
+def test_a_cluster_says_where_it_is() -> None:
+    hosts = {"cluster": {"ovn_backend": "kubernetes"}}
+    answer = {
+        "endpoints": {
+            "northbound": "ssl:192.0.2.1:31641,ssl:192.0.2.2:31642",
+            "southbound": "ssl:192.0.2.1:31651",
+            "southbound_unrestricted": "ssl:192.0.2.1:31661",
+            "northbound_inside": "ssl:198.51.100.1:6641",
+            "southbound_inside": "ssl:198.51.100.1:6642",
+            "southbound_unrestricted_inside": "",
+        }
+    }
+    assert neutron_endpoints(hosts, ["cluster"], {}, answer=answer) == {
+        "northbound": ["ssl:192.0.2.1:31641", "ssl:192.0.2.2:31642"],
+        "southbound": ["ssl:192.0.2.1:31661"],
+    }
+    assert neutron_endpoints(hosts, ["cluster"], {}, answer=answer, inside=True) == {
+        "northbound": ["ssl:198.51.100.1:6641"],
+        "southbound": ["ssl:198.51.100.1:6642"],
+    }
+    assert neutron_endpoints(hosts, ["cluster"], {}) == {"northbound": [], "southbound": []}
