@@ -24,6 +24,12 @@ operator: $(STAMP)  ## OVN on two empty kind clusters by kubectl apply alone: th
 kind-down:  ## Remove every trace of the clusters
 	@tests/testbed/kind down
 
+openstack: $(STAMP)  ## A real Neutron on machines with OVN: instances, metadata, a floating IP, and the death of the leader under API calls
+	@tests/testbed/openstack up
+
+openstack-down:  ## Remove every trace of it
+	@tests/testbed/openstack down
+
 test: $(STAMP)  ## Lint gates, sanity, unit tests, real daemons on loopback, machines
 	@$(NOX)
 
@@ -46,4 +52,4 @@ BUDGET ?= 120
 simulate: $(STAMP)  ## Explore sequences of faults and runs in a model: SEED, DEPTH (events), BUDGET (seconds)
 	@PYTHONPATH=tests .venv/bin/python -m simulation --seed $(SEED) --depth $(DEPTH) --budget $(BUDGET)
 
-.PHONY: help sandbox sandbox-down kind operator kind-down test test-kind docs chaos bench simulate
+.PHONY: help sandbox sandbox-down kind operator kind-down openstack openstack-down test test-kind docs chaos bench simulate

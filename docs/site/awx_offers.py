@@ -92,6 +92,11 @@ OFFERED = {
         approval="All certificates are replaced, and the CAs unless only a renewal is asked for. Clients of a former CA lose their access in the last phase.",
     ),
     "operator": Offer("operator", limit=False, asks=("ovn_operator_state", "ovn_operator_all_namespaces"), check=True),
+    "neutron": Offer(
+        "neutron",
+        check=True,
+        approval="Services of Neutron whose settings have changed restart, one host after the other.",
+    ),
     "show": Offer("show", limit=False, simultaneous=True),
     "census": Offer("census", limit=False, simultaneous=True),
     "ping": Offer(

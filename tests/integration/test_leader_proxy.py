@@ -151,11 +151,11 @@ def test_a_leader_that_no_longer_answers_is_left_when_another_one_is_elected(
     northbound = clusters["northbound"]
     frozen = northbound.leader
     before = len(client.sessions)
-    frozen.signal(signal.SIGSTOP)
+    frozen.daemon.signal(signal.SIGSTOP)
     try:
         until(lambda: len(client.sessions) >= before + 2 and client.connected, "the client at another member")
     finally:
-        frozen.signal(signal.SIGCONT)
+        frozen.daemon.signal(signal.SIGCONT)
 
 
 def test_a_handover_is_left_to_the_client(clusters: dict[str, RaftCluster], proxy: Proxy, client: Client) -> None:

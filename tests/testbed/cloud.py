@@ -1,6 +1,7 @@
 """The OpenStack side of `make openstack`: Neutron on the machines, then a proof that it works with the OVN there.
 
     cloud.py install FOLDER NEUTRON   put Neutron (a virtual environment) and its database on the machines; c5c3.ovn.neutron starts it
+    cloud.py outages FOLDER           how long API calls get no answer when the leader of the Northbound ends, dies, or its machine loses its power
     cloud.py prove FOLDER             networks, instances, metadata, a floating IP, and the death of the leader's machine while the API is called
 
 Nobody here knows what c5c3.ovn.neutron does: the file that it writes is the only thing about OVN that Neutron gets.
@@ -413,32 +414,80 @@ class Load:
         ends = sorted(end for _, end, _ in self.acknowledged)
         return max((later - earlier for earlier, later in zip(ends, ends[1:])), default=0.0)
 
+    def acknowledged_since(self, start: float) -> bool:
+        return any(end > start for _, end, _ in list(self.acknowledged))
+
     def median(self) -> float:
         return sorted(end - start for start, end, _ in self.acknowledged)[len(self.acknowledged) // 2]
 
 
-def _leader_death(api: Api) -> str:
+def _end(leader: str) -> None:
+    ssh(leader, "systemctl restart c5c3-ovn-northbound")
+
+
+def _kill(leader: str) -> None:
+    ssh(leader, "kill -9 $(cat /run/ovn/ovnnb_db.pid)")
+
+
+def _crash(leader: str) -> None:
+    machines("crash", leader)
+
+
+OUTAGES: dict[str, Callable[[str], None]] = {"ends": _end, "dies": _kill, "loses its power": _crash}
+_AFTER = 12.0  # seconds of calls after an outage
+_LONGEST = 150.0  # seconds until an outage is no longer waited for
+
+
+def _measure(api: Api, outage: str) -> tuple[str, Load]:
+    """Return the leader that was hit and the calls around that. The machine runs again afterwards, and the networks of the calls are gone."""
     leader = _leader()
     with Load(api) as load:
         time.sleep(5)
-        machines("crash", leader)
-        time.sleep(10)
-    other = next(name for name in CENTRALS if name != leader)
-    text = ssh(other, "ovn-nbctl --no-leader-only --bare --columns=name list Logical_Switch")
-    switches = set(text.split())
-    lost = [network for _, _, network in load.acknowledged if f"neutron-{network}" not in switches]
+        hit = time.monotonic()
+        OUTAGES[outage](leader)
+        time.sleep(_AFTER)
+        while not load.acknowledged_since(hit + 1) and time.monotonic() < hit + _LONGEST:
+            time.sleep(1)
+        if not load.acknowledged_since(hit + 1):
+            machines("boot", leader)  # calls that wait come to an end
+    lost = _lost(load, leader)
     machines("boot", leader)
     for _, _, network in load.acknowledged:
         api.call("DELETE", f"networks/{network}")
-    if lost or load.failed or not load.acknowledged:
+    if lost:
         raise Failed(
-            f"{leader} died: of {len(load.acknowledged)} acknowledged networks {len(lost)} are not in the Northbound, {len(load.failed)} calls failed "
-            f"({', '.join(load.failed[:2])})"
+            f"{leader} {outage}: {lost} of {len(load.acknowledged)} acknowledged networks are not in the Northbound"
         )
+    return leader, load
+
+
+def _lost(load: Load, leader: str) -> int:
+    other = next(name for name in CENTRALS if name != leader)
+    switches = set(ssh(other, "ovn-nbctl --no-leader-only --bare --columns=name list Logical_Switch").split())
+    return sum(f"neutron-{network}" not in switches for _, _, network in load.acknowledged)
+
+
+def _leader_death(api: Api) -> str:
+    leader, load = _measure(api, "loses its power")
+    if load.failed or not load.acknowledged:
+        raise Failed(f"{leader} lost its power, and {len(load.failed)} calls failed: {', '.join(load.failed[:2])}")
     return (
         f"{leader} lost its power: {len(load.acknowledged)} networks acknowledged, 0 lost, 0 calls failed; the longest time without an answer was "
         f"{load.gap():.1f} s (median of a call {load.median():.2f} s)"
     )
+
+
+def outages(_folder: Path) -> None:
+    """Print the longest time without an answer for each kind of outage."""
+    api = Api(f"{address('controller1')}:9696")
+    api.wait()
+    for outage in OUTAGES:
+        leader, load = _measure(api, outage)
+        say(
+            f"{leader} {outage}: no answer for {load.gap():.1f} s, {len(load.acknowledged)} calls acknowledged, 0 lost, {len(load.failed)} failed, "
+            f"median {load.median():.2f} s"
+        )
+        time.sleep(10)  # until the member is back
 
 
 def _wait_until(condition: Callable[[], bool], problem: str, seconds: float = SECONDS) -> None:
@@ -449,19 +498,23 @@ def _wait_until(condition: Callable[[], bool], problem: str, seconds: float = SE
         time.sleep(0.3)
 
 
+COMMANDS = {"prove": prove, "outages": outages}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     installing = commands.add_parser("install")
     installing.add_argument("folder", type=Path)
     installing.add_argument("neutron", type=Path)
-    commands.add_parser("prove").add_argument("folder", type=Path)
+    for command in COMMANDS:
+        commands.add_parser(command).add_argument("folder", type=Path)
     arguments = parser.parse_args()
     try:
         if arguments.command == "install":
             install(arguments.folder, arguments.neutron)
         else:
-            prove(arguments.folder)
+            COMMANDS[arguments.command](arguments.folder)
     except (Failed, urllib.error.HTTPError, subprocess.SubprocessError) as e:
         body = e.read().decode()[:400] if isinstance(e, urllib.error.HTTPError) else ""
         sys.stderr.write(f"openstack: {e} {body}\n")

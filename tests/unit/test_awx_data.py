@@ -66,7 +66,7 @@ def test_a_run_that_restarts_or_removes_comes_after_an_approval(
         assert next(node for node in workflow["nodes"] if node["identifier"] == "approve")["approval"]["description"]
     # These call a task that restarts or ends a daemon, or take what they changed for a reason to restart it.
     restarting = {name for name, offer in awx.OFFERED.items() if offer.approval}
-    assert restarting == {"site", "central", "hypervisors", "adopt", "rotate"}
+    assert restarting == {"site", "central", "hypervisors", "adopt", "rotate", "neutron"}
     assert all(awx.OFFERED[name].check for name in restarting)
 
 
@@ -81,7 +81,8 @@ def test_no_proof_gets_an_answer_that_removes(resources: dict[str, list[dict[str
             proved.add(workflow["name"])
             assert answers & {"absent", "gone"} == set()
     assert proved == {
-        f"{{{{ ovn_awx_name }}}} {name} with approval" for name in ("control plane", "adopt", "rotate certificates")
+        f"{{{{ ovn_awx_name }}}} {name} with approval"
+        for name in ("control plane", "adopt", "rotate certificates", "neutron")
     }
 
 
