@@ -156,7 +156,12 @@ def parts_of_this_project() -> list[Part]:
     rotations = session(
         "integration", "rotations", "packages", "tools", "api-server", arguments=("-m", "rotations", "-n0")
     )
-    return parts + [dataclasses.replace(part, on_request=True) for part in (more, own, rotations, *clusters)]
+    # A real Neutron on eight machines, for five minutes of both processors.
+    openstack = (
+        Part("openstack", ("make", "--silent", "openstack"), ("packages", "tools")),
+        Part("openstack-down", ("make", "--silent", "openstack-down"), ("openstack",)),
+    )
+    return parts + [dataclasses.replace(part, on_request=True) for part in (more, own, rotations, *openstack, *clusters)]
 
 
 def needed(parts: t.Sequence[Part], names: t.Sequence[str]) -> list[Part]:
