@@ -161,7 +161,9 @@ def parts_of_this_project() -> list[Part]:
         Part("openstack", ("make", "--silent", "openstack"), ("packages", "tools")),
         Part("openstack-down", ("make", "--silent", "openstack-down"), ("openstack",)),
     )
-    return parts + [dataclasses.replace(part, on_request=True) for part in (more, own, rotations, *openstack, *clusters)]
+    return parts + [
+        dataclasses.replace(part, on_request=True) for part in (more, own, rotations, *openstack, *clusters)
+    ]
 
 
 def needed(parts: t.Sequence[Part], names: t.Sequence[str]) -> list[Part]:

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What a guest does with what OVN's DHCP says: address, default route, static routes (option 121: the way to the metadata).
 [ "$1" = bound ] || [ "$1" = renew ] || exit 0
+: "${ip=}" "${mask=}" "${interface=}" "${router=}" "${staticroutes=}" "${mtu=}"
 ip address replace "$ip/$mask" dev "$interface"
 [ -z "$mtu" ] || ip link set "$interface" mtu "$mtu"
 for gateway in $router; do ip route replace default via "$gateway" dev "$interface"; done
