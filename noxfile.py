@@ -161,7 +161,7 @@ def style(session: nox.Session) -> None:
     session.run("yamllint", "--strict", ".")
     scripts = [name for name in files_of_the_repository() if is_shell(HERE / name)]
     session.run("shellcheck", "--external-sources", *scripts)
-    for name in ("raft", "chassis"):  # scripts that modules carry
+    for name in ("raft", "chassis", "metadata_agent"):  # scripts that modules carry
         with tempfile.NamedTemporaryFile("w", prefix=name) as launcher:
             launcher.write(importlib.import_module(f"{UTILITIES}._launchers.{name}").SCRIPT)
             launcher.flush()

@@ -40,7 +40,7 @@ def type_of(schema: dict[str, Any]) -> str:
 def default_of(schema: dict[str, Any]) -> str:
     """Return the default, nothing where there is none or the fields below have it."""
     value = schema.get("default")
-    if value in (None, {}) or "properties" in schema:
+    if value in (None, {}, "") or "properties" in schema:
         return ""
     return f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`"
 

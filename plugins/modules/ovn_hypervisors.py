@@ -63,7 +63,9 @@ options:
   spec:
     description:
       - The specification of the C(OVNCluster), see C(kubectl explain ovncluster.spec). Here C(ovnImage), C(ovsImage), C(controller), C(ovs), C(encapsulation),
-        C(bridgeMappings), C(gateway), C(network), C(heartbeatInterval) and C(tls) count. What is left out has its default.
+        C(bridgeMappings), C(gateway), C(metadataAgent), C(network), C(heartbeatInterval) and C(tls) count. What is left out has its default.
+      - With C(metadataAgent.enabled), a third DaemonSet, C(ovn-metadata-agent), runs on hypervisors that are no gateways. The Secret of
+        C(metadataAgent.sharedSecretRef) has to exist in O(namespace); the module reads it, and never writes it anywhere.
       - Annotations of a Node take precedence for that node. C(ovn.c5c3.io/encapsulation-ip) is an address or a comma list of them,
         C(ovn.c5c3.io/system-id) the name of the chassis (default the name of the Node), C(ovn.c5c3.io/gateway) is V(true) or V(false),
         C(ovn.c5c3.io/bridge-mappings) has the form V(physnet1:br-ex,physnet2:br-vlan:eth1+eth2), with ports behind the second colon,

@@ -140,6 +140,7 @@ class ApiServer:
                 f"--tls-cert-file={serving.certificate}",
                 f"--tls-private-key-file={serving.private_key}",
                 "--service-cluster-ip-range=10.96.0.0/16",
+                "--allow-privileged",  # as kubeadm, kind and OpenShift do
                 f"--service-account-issuer={self.url}",
                 f"--service-account-key-file={accounts.certificate}",
                 f"--service-account-signing-key-file={accounts.private_key}",

@@ -74,6 +74,18 @@ def outside(kind: str, *numbers: int) -> dict[str, t.Any]:
     return {"southbound": {"service": {**service, "nodePorts": list(numbers)} if numbers else service}}
 
 
+def metadata_agent(**fields: t.Any) -> dict[str, t.Any]:
+    complete = {
+        "enabled": True,
+        "image": {"repository": "r/neutron", "tag": "1"},
+        "novaMetadata": {"host": "nova"},
+        "sharedSecretRef": {"name": "nova"},
+        "extraConfig": {"DEFAULT": {"metadata_backlog": 4096}},
+        **fields,
+    }
+    return {"metadataAgent": {field: value for field, value in complete.items() if value is not None}}
+
+
 REFUSED = [
     (
         "a load balancer with networks for Neutron alone",
@@ -94,6 +106,23 @@ REFUSED = [
         "a port for Neutron that is one of chassis",
         {**outside("NodePort", 31001, 31002, 31003), **neutron(nodePorts=[31001, 31004, 31005])},
         r"sbConnection\.nodePorts: .*only be used once",
+    ),
+    (
+        "a metadata agent without an image",
+        metadata_agent(image={"repository": "r"}),
+        r"metadataAgent\.image: .*no image",
+    ),
+    ("a metadata agent without Nova", metadata_agent(novaMetadata={}), r"metadataAgent: .*novaMetadata\.host"),
+    ("a metadata agent without a secret", metadata_agent(sharedSecretRef=None), r"metadataAgent: .*sharedSecretRef"),
+    (
+        "a metadata agent elsewhere than ovn-controller",
+        metadata_agent(nodeSelector={"node-role.kubernetes.io/hypervisor": "no"}),
+        r"metadataAgent\.nodeSelector: .*needs the ovn-controller of its node",
+    ),
+    (
+        "an option of the metadata agent with two lines",
+        metadata_agent(extraConfig={"DEFAULT": {"debug": "a\nb"}}),
+        r"metadataAgent\.extraConfig",
     ),
     ("an even number of members", northbound(replicas=2), r"spec\.northbound\.replicas: .*has 1, 3 or 5 members"),
     ("a size that is none", northbound(storage={"size": "big"}), r"spec\.northbound\.storage\.size"),
@@ -385,7 +414,14 @@ def test_manifests_read_as_they_were_sent(cluster: Cluster, namespace: str, raw:
     assert_stable(cluster, manifests)
 
 
-@pytest.mark.parametrize("raw", [{}, {"ovs": {"datapathType": "netdev", "tolerations": [{"operator": "Exists"}]}}])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {},
+        {"ovs": {"datapathType": "netdev", "tolerations": [{"operator": "Exists"}]}},
+        {**metadata_agent(), "gateway": {"nodeSelector": {"gateway": "yes"}}, "tls": {"nodeCertificates": "own"}},
+    ],
+)
 def test_manifests_of_hypervisors_read_as_they_were_sent(
     cluster: Cluster, namespace: str, raw: dict[str, t.Any]
 ) -> None:

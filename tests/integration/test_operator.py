@@ -166,6 +166,38 @@ def test_nodes_of_a_hypervisor_cluster_become_chassis(operated: Operated, nodes:
     assert any("not in hypervisorClusters any more" in message for _reason, message in operated.events())
 
 
+def test_metadata_agents_follow_the_secret_of_nova(operated: Operated, nodes: Hypervisors) -> None:
+    agent = {
+        "enabled": True,
+        "image": {"repository": "example.org/neutron", "tag": "1"},
+        "novaMetadata": {"host": "nova"},
+        "sharedSecretRef": {"name": "nova"},
+    }
+    secrets = f"/api/v1/namespaces/{nodes.namespace}/secrets"
+    nodes.node("node1", "127.0.0.1")
+    operated.kubeconfig_secret("rack1-kubeconfig")
+    operated.apply(exposed(nodes, metadataAgent=agent))
+    operated.deployments_available()
+    until(lambda: "metadataAgent" in operated.entry("rack1").get("message", ""), "the missing Secret to be named", 120)
+    assert "nova (spec.metadataAgent.sharedSecretRef) does not exist" in operated.entry("rack1")["message"]
+
+    def write(secret: str) -> dict[str, t.Any]:
+        return {"metadata": {"name": "nova"}, "stringData": {"metadata_proxy_shared_secret": secret}}
+
+    nodes.server.request("POST", secrets, write("one"))
+    until(lambda: "ovn-metadata-agent" in nodes.generations(), "the DaemonSet", 60)
+    nodes.pods_are_ready(1, "ovs", "ovn-controller", "ovn-metadata-agent")
+    operated.await_entry("rack1", True, "AsDeclared")
+    until(lambda: operated.look("rack1") <= 16, "a run that has nothing to do", 60)
+    # From here on nothing wakes it but the Secret itself.
+    nodes.server.request("PATCH", f"{secrets}/nova", write("two"))
+    until(lambda: nodes.generations()["ovn-metadata-agent"] == 2, "pods with the new secret", 60)
+    nodes.pods_are_ready(1, "ovn-metadata-agent")
+    operated.apply(exposed(nodes, metadataAgent={**agent, "enabled": False}))
+    until(lambda: "ovn-metadata-agent" not in nodes.generations(), "the DaemonSet to go", 60)
+    operated.await_entry("rack1", True, "AsDeclared")
+
+
 def test_what_cannot_work_is_told_and_the_others_go_on(
     operated: Operated, nodes: Hypervisors, plane: ControlPlane
 ) -> None:

@@ -17,6 +17,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors im
 
 plane = _control_plane.plane  # fixture
 
+_NOW = {"gracePeriodSeconds": 0, "kind": "DeleteOptions", "apiVersion": "v1"}
 ENFORCE = "pod-security.kubernetes.io/enforce"
 Object = dict[str, t.Any]
 
@@ -76,6 +77,34 @@ def test_two_workloads_need_a_privileged_namespace(api_server: ApiServer, namesp
     for account in ("ovs", "ovn-controller"):
         api_server.request("DELETE", f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}")
     assert create_pods(api_server, namespace, hypervisors(raw, namespace), "privileged") == {}
+
+
+AGENT = {
+    "enabled": True,
+    "image": {"repository": "r/neutron", "tag": "1"},
+    "novaMetadata": {"host": "nova"},
+    "sharedSecretRef": {"name": "nova"},
+}
+
+
+def test_the_metadata_agent_needs_what_privileged_containers_may(api_server: ApiServer, namespace: str) -> None:
+    manifests = hypervisors({"metadataAgent": AGENT}, namespace)
+    agent = [one for one in manifests if one["metadata"]["name"] == "ovn-metadata-agent"]
+    refused = create_pods(api_server, namespace, agent, "baseline")
+    assert list(refused) == ["ovn-metadata-agent"]
+    assert "privileged" in refused["ovn-metadata-agent"]
+    api_server.request("DELETE", f"/api/v1/namespaces/{namespace}/serviceaccounts/ovn-metadata-agent")
+    assert create_pods(api_server, namespace, agent, "privileged") == {}
+    api_server.request("DELETE", f"/api/v1/namespaces/{namespace}/serviceaccounts/ovn-metadata-agent")
+    api_server.request("DELETE", f"/api/v1/namespaces/{namespace}/pods/ovn-metadata-agent", _NOW)
+    for one in agent:
+        if one["kind"] == "DaemonSet":
+            one["spec"]["template"]["spec"]["containers"][0]["securityContext"] = {
+                "capabilities": {"add": ["SYS_ADMIN"]}
+            }
+    # Why capabilities are not enough: its namespaces have to be seen on the node.
+    refused = create_pods(api_server, namespace, agent, "privileged")
+    assert "Bidirectional mount propagation is available only to privileged containers" in refused["ovn-metadata-agent"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ import typing as t
 from .._databases import PORTS, Database
 
 Object = dict[str, t.Any]
-Component = t.Literal["northbound", "southbound", "northd", "observer", "controller", "ovs", "image-pull"]
+Component = t.Literal[
+    "northbound", "southbound", "northd", "observer", "controller", "ovs", "image-pull", "metadata-agent"
+]
 
 GROUP = "ovn.c5c3.io"
 API_VERSION = f"{GROUP}/v1alpha1"

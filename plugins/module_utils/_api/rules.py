@@ -10,10 +10,12 @@ anything is sent, and those that it cannot know as well.
 from __future__ import annotations
 
 import ipaddress
+import re
 import typing as t
 
 from .._databases import DATABASES
 from .._errors import InvalidInput
+from .._neutron.agent_container import is_ours
 from .names import CLIENT_CA_KEY, MOST_MEMBERS, database_name, member_name
 from .validation_messages import format_value
 
@@ -47,8 +49,14 @@ UNDERLAY_NEEDS_NETDEV = (
     "only a datapath in user space (netdev) needs an underlay: the kernel reaches the tunnels' device by itself"
 )
 UNDERLAY_NEEDS_OURS = "the Open vSwitch of the node (mode host) gets no bridge that takes over a network device"
+AGENT_NEEDS_IMAGE = (
+    "there is no image of Neutron here, so an enabled metadata agent needs a repository, and a tag or a digest"
+)
+AGENT_NEEDS_NOVA = "an enabled metadata agent needs novaMetadata.host and sharedSecretRef: guests are answered by Nova, which believes who knows that secret"
+AGENT_ON_HYPERVISORS = "a metadata agent needs the ovn-controller of its node, so a label cannot have another value than in controller.nodeSelector"
 
 _Spec = dict[str, t.Any]
+_INI_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 def check_rules(name: str, spec: _Spec) -> None:
@@ -69,6 +77,7 @@ def check_rules(name: str, spec: _Spec) -> None:
     _check_encapsulation(spec["encapsulation"])
     _check_underlay(spec["ovs"])
     _check_bridges(spec.get("bridgeMappings", []))
+    _check_metadata_agent(spec["metadataAgent"], spec["controller"]["nodeSelector"])
     _check_services(name, spec["neutronIntegration"])
     _check_southbound_clients(spec["neutronIntegration"]["sbConnection"], spec["southbound"])
     _check_networks(spec.get("network", {}))
@@ -164,6 +173,36 @@ def _check_underlay(value: _Spec) -> None:
         raise InvalidInput(
             f"spec.ovs.underlay is set, but spec.ovs.mode is host: {UNDERLAY_NEEDS_OURS}. Remove spec.ovs.underlay, or set spec.ovs.mode to managed."
         )
+
+
+def _check_metadata_agent(agent: _Spec, hypervisors: _Spec) -> None:
+    path, image = "spec.metadataAgent", agent["image"]
+    if agent["enabled"] and not (image["repository"] and (image["tag"] or image.get("digest"))):
+        raise InvalidInput(
+            f"{path}.image names no complete image: {AGENT_NEEDS_IMAGE}. Set {path}.image.repository and {path}.image.tag."
+        )
+    given = {"novaMetadata.host": agent["novaMetadata"].get("host"), "sharedSecretRef": agent.get("sharedSecretRef")}
+    missing = [f"{path}.{field}" for field, value in given.items() if not value]
+    if agent["enabled"] and missing:
+        verb = "are" if len(missing) > 1 else "is"
+        raise InvalidInput(f"{' and '.join(missing)} {verb} missing: {AGENT_NEEDS_NOVA}. Set what is missing.")
+    for key, value in agent.get("nodeSelector", {}).items():
+        if hypervisors.get(key, value) != value:
+            raise InvalidInput(
+                f"{path}.nodeSelector[{key}] is {format_value(value)}, spec.controller.nodeSelector[{key}] is {format_value(hypervisors[key])}: "
+                f"{AGENT_ON_HYPERVISORS}. Make them equal, or use another label."
+            )
+    for section, options in agent.get("extraConfig", {}).items():
+        for option in options:
+            if not _INI_NAME.fullmatch(section) or not _INI_NAME.fullmatch(option):
+                raise InvalidInput(
+                    f"{path}.extraConfig has {format_value(option)} in the section {format_value(section)}: such names have letters, digits, _, . "
+                    "and -. Correct it."
+                )
+            if is_ours(section, option):
+                raise InvalidInput(
+                    f"{path}.extraConfig sets {option} in the section {section}, which follows from other fields of {path} and of the cluster. Remove it."
+                )
 
 
 def _check_bridges(mappings: list[_Spec]) -> None:

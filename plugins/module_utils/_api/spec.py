@@ -18,12 +18,14 @@ from .declaration import Metadata, declare, part, read, schema_of
 from .fields import NAME, NETWORK, NETWORKS, POD_NETWORKS, SERVICE_NAME, listing, number, rule, text
 from .hypervisor_clusters import HypervisorCluster, hypervisor_clusters
 from .hypervisor_spec import BridgeMapping, Controller, Encapsulation, Gateway, OpenVSwitch, bridge_mappings
+from .metadata_agent_spec import MetadataAgent, metadata_agent
 from .names import CLIENT_CA_KEY, CLIENT_SERVICES, MOST_MEMBERS
 from .northd_spec import NorthdSpec, ObserverSpec
 from .observer_settings import HEARTBEAT_SECONDS
 from .pod_fields import Image
 from .relay_spec import RelaySpec
 from .rules import (
+    AGENT_ON_HYPERVISORS,
     CIDRS_NEED_LOCAL,
     DIFFERENT_PORTS,
     INTERFACE_OR_CIDR,
@@ -253,6 +255,7 @@ class ClusterSpec:
     gateway: Gateway = field(
         metadata=part(Gateway, "Hypervisors that take traffic to and from physical networks for all.")
     )
+    metadata_agent: MetadataAgent = field(metadata=metadata_agent())
     hypervisor_clusters: tuple[HypervisorCluster, ...] = field(metadata=hypervisor_clusters())
     neutron_integration: NeutronIntegration = field(
         metadata=part(
@@ -354,6 +357,12 @@ CLUSTER_SPEC = schema_of(
         " && !(has(self.southbound.service.nodePorts) && p in self.southbound.service.nodePorts))",
         DIFFERENT_PORTS,
         ".neutronIntegration.sbConnection.nodePorts",
+    ),
+    rule(
+        "!has(self.metadataAgent.nodeSelector) || self.metadataAgent.nodeSelector.all(k, "
+        "!(k in self.controller.nodeSelector) || self.controller.nodeSelector[k] == self.metadataAgent.nodeSelector[k])",
+        AGENT_ON_HYPERVISORS,
+        ".metadataAgent.nodeSelector",
     ),
     *(
         rule(

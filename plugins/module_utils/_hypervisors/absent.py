@@ -20,6 +20,7 @@ from .._kubernetes.progress import Progress
 from .._kubernetes.rollout_progress import is_terminating
 from .._manifests.hypervisor_pods import SETTINGS
 from .._manifests.image_pull import IMAGE_PULL
+from .._manifests.metadata_agent import METADATA_AGENT
 from .._manifests.status_rights import ADMISSION
 from .desired import DesiredHypervisors
 from .lease import run_lease
@@ -112,7 +113,7 @@ class AbsentHypervisors:
             # The policy on what agents may write goes after the role that lets them write at all.
             for (_api, kind, namespace, _name), one in sorted(self.observed.index.items(), key=_order)
             if (namespace or kind in RIGHTS)
-            and (kind != "DaemonSet" or one["metadata"]["name"] in (*COMPONENTS.values(), IMAGE_PULL))
+            and (kind != "DaemonSet" or one["metadata"]["name"] in (*COMPONENTS.values(), IMAGE_PULL, METADATA_AGENT))
         ]
 
     def _delete(self, objects: t.Iterable[Object]) -> None:

@@ -23,7 +23,8 @@ class DesiredHypervisors(t.NamedTuple):
 
     For nodes that have certificates of their own, `issuer` is the certificate (PEM) of the CA that signs, empty if it is not known, `signer` is that CA if its
     key is here, and `authorities` are the CAs in the Secret, which nodes cannot read: they are read later (`read_authorities`), and empty until then.
-    `other_chassis` are names that none of them may have. `directory` is for temporary files.
+    `other_chassis` are names that none of them may have. `directory` is for temporary files. `metadata_secret_version` is read later, too: the resourceVersion
+    of the Secret of the metadata agents (`read_secret_version`).
     """
 
     name: str
@@ -44,6 +45,7 @@ class DesiredHypervisors(t.NamedTuple):
     force_conflicts: bool
     wait: bool
     wait_timeout: float
+    metadata_secret_version: str = ""
 
     @property
     def has_node_certificates(self) -> bool:

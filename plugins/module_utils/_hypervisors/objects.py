@@ -24,6 +24,7 @@ from .._manifests.node_certificates import AUTHORITIES
 from .agent_rights import AgentRights
 from .authorities import needs_authorities
 from .desired import DesiredHypervisors
+from .metadata_agents import left_objects
 from .observed_state import RIGHTS, ObservedHypervisors, add_address, chassis_definition
 from .plan import MOST_LISTED, HypervisorPlan
 from .resources import KIND, address_of, chassis_manifest
@@ -150,13 +151,14 @@ class HypervisorObjects:
         )
 
     def _obsolete(self, observed: ObservedHypervisors) -> list[Object]:
-        """Return what is left of undeclared certificates of nodes, or of a run that was killed while nodes pulled images, and unlimited rights of agents."""
+        """Return what is left of what is not declared any more, or of a run that was killed while nodes pulled images, and unlimited rights of agents."""
         unguarded = self._agent_rights.unguarded_binding(observed)
         rights = [] if self.desired.has_node_certificates else observed.certificate_rights
         authorities = observed.index.get(("v1", "ConfigMap", self.desired.namespace, AUTHORITIES))
         if needs_authorities(self.desired):
             authorities = None
-        return [*rights, *(one for one in (unguarded, authorities) if one is not None), *_image_pull(observed)]
+        left = [one for one in (unguarded, authorities) if one is not None]
+        return [*rights, *left, *left_objects(self.desired.spec, observed), *_image_pull(observed)]
 
     def _delete(self, observed: ObservedHypervisors, objects: t.Iterable[Object]) -> None:
         for one in objects:
@@ -182,6 +184,7 @@ class HypervisorObjects:
             has_status_rights=rights == "managed",
             authorities=desired.authorities,
             issuer=desired.issuer,
+            metadata_secret_version=desired.metadata_secret_version,
         )
         # A control plane in the same namespace publishes its endpoints itself.
         return [m for m in manifests if not (plan.observed.foreign_config and m["metadata"]["name"] == CONFIG_NAME)]

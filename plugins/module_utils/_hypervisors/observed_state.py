@@ -22,6 +22,7 @@ from .._kubernetes.version import tokens_name_nodes
 from .._manifests.hypervisor_pods import SETTINGS
 from .._manifests.hypervisors import CONTROLLER
 from .._manifests.image_pull import IMAGE_PULL_COMPONENT
+from .._manifests.metadata_agent import METADATA_AGENT_COMPONENT
 from .._manifests.node_certificates import AUTHORITIES, FOLDER_VARIABLE, environment_of, role_name
 from .._manifests.status_rights import RBAC, STATUS_RIGHTS, status_rights_name
 from .nodes import Node, parse_node
@@ -121,7 +122,8 @@ def read_state(cluster: Cluster, name: str, namespace: str, *, node_certificates
     nodes = [parse_node(node) for node in cluster.list("v1", "Node")]
     kinds = [("v1", "ConfigMap"), ("v1", "ServiceAccount"), ("apps/v1", "DaemonSet")]
     found = list_objects(cluster, kinds, namespace, f"{managed},app.kubernetes.io/instance={name}")
-    index = {key: one for key, one in found.items() if _component(one) in (*COMPONENTS, IMAGE_PULL_COMPONENT)}
+    ours = (*COMPONENTS, IMAGE_PULL_COMPONENT, METADATA_AGENT_COMPONENT)
+    index = {key: one for key, one in found.items() if component_of(one) in ours}
     foreign = found.keys() - index.keys()
     if node_certificates or _had_node_certificates(index, namespace):
         index.update(_read_certificate_rights(cluster, name, namespace))
@@ -155,7 +157,8 @@ def _read_status_rights(cluster: Cluster, name: str, namespace: str, index: dict
     return "managed" if len(found) == len(STATUS_RIGHTS) or tokens_name_nodes(cluster) else "none"
 
 
-def _component(one: Object) -> str | None:
+def component_of(one: Object) -> str | None:
+    """Return the component of an object of ours."""
     return (one["metadata"].get("labels") or {}).get(COMPONENT)
 
 

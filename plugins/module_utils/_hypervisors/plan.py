@@ -16,6 +16,7 @@ from .._errors import InvalidInput
 from .._manifests.hypervisors import OVS
 from .chassis_names import ConfirmedNames, NameEvidence, common_name_problems, confirm_names
 from .desired import DesiredHypervisors
+from .metadata_agents import gateway_problems
 from .nodes import select_nodes
 from .observed_state import ObservedHypervisors
 from .ownership import OwnershipEvidence, clashes, orphaned_chassis
@@ -75,6 +76,7 @@ def plan_hypervisors(desired: DesiredHypervisors, observed: ObservedHypervisors,
     chassis = plan_chassis(nodes, desired.spec, default, declared)
     refuse(renames(chassis, recorded), changed)
     refuse(_switch_problems(desired, observed), changed)
+    refuse(gateway_problems(desired.spec, chassis), changed)
     change = account_change(accounts_in_use(desired.spec), observed.index, desired.namespace)
     refuse([change] if change else [], changed)
     if desired.spec.has_node_certificates:

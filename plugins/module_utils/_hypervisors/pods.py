@@ -152,7 +152,12 @@ def _pod_problem(node: Node, pod: Object | None, daemon_set: str) -> str:
     return f"pod {pod['metadata']['name']} is not ready" + (f" (container {', '.join(waiting)})" if waiting else "")
 
 
-def explain(problems: t.Mapping[str, str], pods: t.Iterable[Object], events: t.Sequence[Object]) -> str:
+def explain(
+    problems: t.Mapping[str, str],
+    pods: t.Iterable[Object],
+    events: t.Sequence[Object],
+    components: t.Mapping[str, str] | None = None,
+) -> str:
     """Return the causes as Kubernetes and the agents report them, empty if there is none."""
     names = [pod["metadata"]["name"] for pod in pods if not is_ready(pod)]
     messages = [f"Node {node}: {text}" for node, text in sorted(problems.items())]
@@ -160,7 +165,7 @@ def explain(problems: t.Mapping[str, str], pods: t.Iterable[Object], events: t.S
     messages = [*messages[:_MOST], *([f"and {more} more nodes"] if more > 0 else [])]
     agents = agent_messages(events, names)
     kubernetes: list[str] = []
-    for daemon_set in COMPONENTS.values():
+    for daemon_set in (components or COMPONENTS).values():
         kubernetes += diagnose_events(events, daemon_set, names)
     parts = [*messages, *[f"the agent says: {text}" for text in agents[:_MOST]]]
     if kubernetes:

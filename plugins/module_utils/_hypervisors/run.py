@@ -25,6 +25,7 @@ from .._manifests.image_pull import images_to_pull
 from .desired import DesiredHypervisors
 from .image_pull import pull_images
 from .lease import run_lease
+from .metadata_agents import AGENTS, chassis_with_agent, warnings_of
 from .node_signing import NodeSigning
 from .objects import HypervisorObjects
 from .observed_state import ObservedHypervisors, read_state
@@ -88,6 +89,8 @@ class Hypervisors:
             if not self.check_mode:
                 self._write_statuses(plan, awaited=self.desired.wait)
             self.signing.check()
+            if not self.check_mode and self.desired.wait:
+                self._await_metadata_agents(plan)
         finally:
             self.signing.report()
             self.lease.release()
@@ -156,7 +159,9 @@ class Hypervisors:
 
     def _pull_images(self, plan: HypervisorPlan) -> HypervisorPlan:
         """Have the nodes pull new images, and return the plan that is true then: that may take hours. Without new images it stays."""
-        observed = [one for name in (OVS, CONTROLLER) if (one := plan.observed.daemon_set(name)) is not None]
+        observed = [
+            one for name in (OVS, CONTROLLER, *AGENTS.values()) if (one := plan.observed.daemon_set(name)) is not None
+        ]
         if not self.desired.wait or not observed:
             return plan
         images = images_to_pull(self.objects.daemon_sets(plan), observed)
@@ -256,6 +261,12 @@ class Hypervisors:
         registry = await_registered(self.cluster, self.desired, waited, owner=plan.observed.owner)
         return plan._replace(registry=registry)
 
+    def _await_metadata_agents(self, plan: HypervisorPlan) -> None:
+        """Wait for them at last: nothing else needs them."""
+        chassis = chassis_with_agent(self.desired.spec, plan.chassis)
+        if chassis:
+            await_pods(self.cluster, self.desired, {}, chassis, self._not_awaited(plan), AGENTS)
+
     def _not_awaited(self, plan: HypervisorPlan) -> frozenset[str]:
         """Return the nodes for which nobody can wait: somebody has to confirm their names first. The other nodes go on."""
         return plan.uncertified if self.desired.signer is not None else frozenset()
@@ -273,6 +284,8 @@ class Hypervisors:
             raise TimedOut(" ".join([str(e), *self.signing.problems()]), **e.details) from e
 
     def _warn_of_nodes(self, plan: HypervisorPlan) -> None:
+        for warning in warnings_of(self.desired.spec, plan.chassis)[:MOST_LISTED]:
+            self.progress.warn(warning)
         down = [one.node.name for one in plan.chassis if not one.node.ready]
         if down:
             more = f" and {len(down) - MOST_LISTED} more" if len(down) > MOST_LISTED else ""

@@ -18,6 +18,7 @@ from .._kubernetes.secret_files import secret_files
 from .absent import AbsentHypervisors
 from .authorities import read_authorities
 from .desired import DesiredHypervisors, desired_from_params
+from .metadata_agents import read_secret_version
 from .observed_state import read_state
 from .run import Hypervisors
 
@@ -117,7 +118,8 @@ def _run(
     run: Hypervisors | AbsentHypervisors
     if is_present:
         authorities, problem = read_authorities(cluster, desired)
-        desired = desired._replace(authorities=authorities)
+        version = read_secret_version(cluster, desired.spec, desired.namespace)
+        desired = desired._replace(authorities=authorities, metadata_secret_version=version)
         if problem:
             warn(problem)
         run = Hypervisors(cluster, desired, observed, check_mode=check_mode)

@@ -26,9 +26,9 @@ _MOST_LISTED = 5
 _PAUSE = 1.0  # between looks at the Southbound database
 
 
-def our_pods(name: str) -> str:
-    """Return the label selector of the pods of both DaemonSets."""
-    parts = ",".join(COMPONENTS)
+def our_pods(name: str, components: t.Iterable[str] = COMPONENTS) -> str:
+    """Return the label selector of the DaemonSets of these components, and of their pods."""
+    parts = ",".join(components)
     return f"app.kubernetes.io/managed-by={MANAGER},app.kubernetes.io/instance={name},app.kubernetes.io/component in ({parts})"
 
 
@@ -38,23 +38,26 @@ def await_pods(
     known: t.Mapping[str, Object],
     chassis: t.Sequence[Chassis],
     uncertified: t.Container[str] = (),
+    components: t.Mapping[str, str] | None = None,
 ) -> None:
     """Return when every pod is up to date and ready; `TimedOut` says why not. Nodes that are down or `uncertified` do not count.
 
-    `known` are the DaemonSets as read last. A rollout may take hours, one node after the other, so the time counts from the last progress.
+    `known` are the DaemonSets as read last. `components`: others than Open vSwitch and ovn-controller, with a pod for each `chassis`.
+    A rollout may take hours, one node after the other, so the time counts from the last progress.
     """
-    components = components_of(desired.spec.ovs.mode).values()
+    awaited = components_of(desired.spec.ovs.mode) if components is None else components
+    names = awaited.values()
     nodes, down = len(chassis), sum(not one.node.ready or one.node.name in uncertified for one in chassis)
     deadline = ProgressDeadline(desired.wait_timeout)
 
     def good(state: t.Mapping[str, Object]) -> bool:
         deadline.observe(rollout_counts(state.values()))
-        done = all(name in state and rolled_out(state[name], nodes, down) for name in components)
+        done = all(name in state and rolled_out(state[name], nodes, down) for name in names)
         if not done:
-            report_progress(f"wait for the pods: {describe_rollout(state, components, nodes, down)}")
+            report_progress(f"wait for the pods: {describe_rollout(state, names, nodes, down)}")
         return done
 
-    state, labels = known, our_pods(desired.name)
+    state, labels = known, our_pods(desired.name, awaited)
     while True:
         # A watch ends when there was no progress since it began, or when the API server ends it.
         seconds = max(1.0, deadline.left())
@@ -66,20 +69,22 @@ def await_pods(
         time.sleep(min(_PAUSE, deadline.left()))
     raise TimedOut(
         f"The pods of the hypervisors in namespace {desired.namespace} were not ready, with {deadline.stalled()}: "
-        f"{describe_rollout(state, components, nodes, down)}. {why(cluster, desired, chassis)}"
+        f"{describe_rollout(state, names, nodes, down)}. {why(cluster, desired, chassis, awaited)}"
         "Run again when that is repaired; nothing has to be undone."
     )
 
 
-def why(cluster: Cluster, desired: DesiredHypervisors, chassis: t.Sequence[Chassis]) -> str:
+def why(
+    cluster: Cluster, desired: DesiredHypervisors, chassis: t.Sequence[Chassis], components: t.Mapping[str, str]
+) -> str:
     """Return what Kubernetes and the agents report, as sentences; empty if nothing is wrong."""
     try:
-        pods = cluster.list("v1", "Pod", desired.namespace, labels=our_pods(desired.name))
+        pods = cluster.list("v1", "Pod", desired.namespace, labels=our_pods(desired.name, components))
         events = cluster.list("v1", "Event", desired.namespace)
     except OvnError as e:
         return f"(cause unknown: {e}) "
-    problems = pod_problems(pods, [one.node for one in chassis], components=components_of(desired.spec.ovs.mode))
-    text = explain(problems, pods, events)
+    problems = pod_problems(pods, [one.node for one in chassis], components=components)
+    text = explain(problems, pods, events, components)
     return f"{text}. " if text else ""
 
 
@@ -110,6 +115,7 @@ def await_registered(
     more = f" and {len(missing) - _MOST_LISTED} more" if len(missing) > _MOST_LISTED else ""
     raise TimedOut(
         f"{len(missing)} of {len(waited)} hypervisors are not registered in the Southbound database, with {deadline.stalled()}: {listed}{more}. "
-        f"{failure}{why(cluster, desired, chassis)}See kubectl -n {desired.namespace} logs daemonset/ovn-controller --all-containers, then run again.",
+        f"{failure}{why(cluster, desired, chassis, components_of(desired.spec.ovs.mode))}"
+        f"See kubectl -n {desired.namespace} logs daemonset/ovn-controller --all-containers, then run again.",
         missing=[one.node.name for one, _reason in missing],
     )

@@ -13,14 +13,27 @@ from __future__ import annotations
 
 import typing as t
 
-from .._api.names import Component, Object
+from .._api.names import Object
 from .._api.service_accounts import account_of, hypervisor_accounts
 from . import node_certificates
 from .config import config_environment
-from .pods import TLS, TLS_FILES, TLS_VOLUME, api_access, scheduling, tls_volume, tolerations
+from .node_pods import (
+    NODE_SOCKETS,
+    OVS_RUN,
+    config_map_volume,
+    folder,
+    from_field,
+    image_fields,
+    mount,
+    node_pod,
+    probe,
+    security,
+    sockets_volume,
+    variables,
+)
+from .pods import TLS, TLS_FILES, TLS_VOLUME, api_access, tls_volume
 
 if t.TYPE_CHECKING:
-    from .._api.hypervisor_spec import DaemonSetPods
     from .._api.pod_fields import Image
     from .._api.spec import ClusterSpec
 
@@ -31,13 +44,9 @@ LAUNCHER = "ovn-chassis-launcher"
 ARCHIVE = "c5c3-ovn.pyz"
 AGENT = "agent"
 
-# On the node. The database has to outlive pods and reboots, sockets must not.
-NODE_DATABASES = "/var/lib/c5c3-ovn/openvswitch"
-NODE_SOCKETS = "/run/c5c3-ovn/openvswitch"
-# Of the Open vSwitch that belongs to the node; the pod waits until it is there.
-HOST_SOCKETS = "/run/openvswitch"
+NODE_DATABASES = "/var/lib/c5c3-ovn/openvswitch"  # on the node: the database has to outlive pods and reboots
 # In the containers
-_OVS_RUN, _OVN_RUN, _DATABASES, _TUN = ("/run/openvswitch", "/run/ovn", "/var/lib/openvswitch", "/dev/net/tun")
+_OVN_RUN, _DATABASES, _TUN = ("/run/ovn", "/var/lib/openvswitch", "/dev/net/tun")
 # What keeps the agent from its work becomes the event of the probe.
 _AGENT_READY = f"test -e {_OVN_RUN}/agent.ready || {{ cat {_OVN_RUN}/agent.trouble; exit 1; }}"
 # Devices, routes and addresses, raw sockets on network devices, events of the kernel's datapath. Its module is loaded by the kernel itself.
@@ -46,29 +55,29 @@ _DATAPATH_CAPABILITIES = ["NET_ADMIN", "NET_BROADCAST", "NET_RAW"]
 
 def ovs_pod(spec: ClusterSpec) -> Object:
     underlay = spec.ovs.underlay
-    common = {"OVS_RUNDIR": _OVS_RUN, "OVS_DB_FILE": f"{_DATABASES}/conf.db"}
+    common = {"OVS_RUNDIR": OVS_RUN, "OVS_DB_FILE": f"{_DATABASES}/conf.db"}
     datapath = {**common, "OVS_DATAPATH": spec.ovs.datapath_type}
     if underlay:
         datapath.update(OVS_UNDERLAY_BRIDGE=underlay.bridge, OVS_UNDERLAY_INTERFACE=underlay.interface)
     mounts = [
-        _mount("sockets", _OVS_RUN),
-        _mount("databases", _DATABASES),
-        _mount("tmp", "/tmp"),  # ovsdb-server has unnamed files there
-        _mount("scripts", "/scripts", read_only=True),
+        mount("sockets", OVS_RUN),
+        mount("databases", _DATABASES),
+        mount("tmp", "/tmp"),  # ovsdb-server has unnamed files there
+        mount("scripts", "/scripts", read_only=True),
     ]
     volumes = [
-        _folder("sockets", NODE_SOCKETS),
-        _folder("databases", NODE_DATABASES),
+        folder("sockets", NODE_SOCKETS),
+        folder("databases", NODE_DATABASES),
         {"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}},
-        _config_map("scripts", SCRIPTS, [LAUNCHER]),
+        config_map_volume("scripts", SCRIPTS, [LAUNCHER]),
     ]
     tun = []
     if spec.ovs.datapath_type == "netdev":  # bridges are tap devices
-        tun.append(_mount("tun", _TUN))
+        tun.append(mount("tun", _TUN))
         volumes.append({"name": "tun", "hostPath": {"path": _TUN, "type": "CharDevice"}})
-    return _pod(
+    return node_pod(
         spec,
-        "ovs",
+        account_of(hypervisor_accounts(spec), "ovs"),
         spec.ovs,
         volumes,
         [
@@ -100,7 +109,7 @@ class _PodTls(t.NamedTuple):
 
 def _pod_tls(spec: ClusterSpec, secret: str | None, issuer: str) -> _PodTls:
     certificate, place = node_certificates.certificate_volume()
-    tls = _mount(TLS_VOLUME, TLS, read_only=True)
+    tls = mount(TLS_VOLUME, TLS, read_only=True)
     if secret and spec.has_node_certificates:
         own = {node_certificates.FOLDER_VARIABLE: node_certificates.FOLDER}
         return _PodTls(
@@ -126,19 +135,17 @@ def controller_pod(
     """
     tls, host = _pod_tls(spec, tls_secret, issuer), spec.ovs.mode == "host"
     environment = {
-        "OVS_RUNDIR": _OVS_RUN,
+        "OVS_RUNDIR": OVS_RUN,
         "OVN_RUNDIR": _OVN_RUN,
         **({"OVS_MODE": "host"} if host else {}),
         **tls.environment,
     }
-    mounts = [_mount("sockets", _OVS_RUN), _mount("run", _OVN_RUN), _mount("scripts", "/scripts", read_only=True)]
+    mounts = [mount("sockets", OVS_RUN), mount("run", _OVN_RUN), mount("scripts", "/scripts", read_only=True)]
     volumes: list[Object] = [
-        {"name": "sockets", "hostPath": {"path": HOST_SOCKETS, "type": "Directory"}}
-        if host
-        else _folder("sockets", NODE_SOCKETS),
+        sockets_volume(spec),
         {"name": "run", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
-        _config_map("scripts", SCRIPTS, [LAUNCHER, ARCHIVE]),
-        _config_map("settings", SETTINGS),
+        config_map_volume("scripts", SCRIPTS, [LAUNCHER, ARCHIVE]),
+        config_map_volume("settings", SETTINGS),
         *tls.volumes,
     ]
     controller = _daemon(
@@ -150,14 +157,14 @@ def controller_pod(
         spec.controller.resources.as_dict(),
     )
     controller["env"] += config_environment()
-    of_agent = [*mounts, *tls.of_agent, _mount("settings", "/settings", read_only=True)]
+    of_agent = [*mounts, *tls.of_agent, mount("settings", "/settings", read_only=True)]
     if writes_status or (tls_secret and spec.has_node_certificates):
         access, token = api_access()
         volumes.append(access)
         of_agent.append(token)
-    return _pod(
+    return node_pod(
         spec,
-        "controller",
+        account_of(hypervisor_accounts(spec), "controller"),
         spec.controller,
         volumes,
         [controller, _agent(spec, {**environment, **tls.agent_environment}, of_agent)],
@@ -168,42 +175,17 @@ def _agent(spec: ClusterSpec, environment: dict[str, str], mounts: list[Object])
     """Return the container that writes the settings of `ovn-chassis` for this node. It needs no capability: the database's socket belongs to root."""
     return {
         "name": AGENT,
-        **_image(spec.ovn_image),
+        **image_fields(spec.ovn_image),
         "command": ["python3", f"/scripts/{ARCHIVE}", "chassis"],
         "env": [
-            _from_field("OVN_NODE", "spec.nodeName"),
-            _from_field("OVN_NODE_IP", "status.hostIP"),
-            *_variables({**environment, "OVN_SETTINGS_DIR": "/settings"}),
+            from_field("OVN_NODE", "spec.nodeName"),
+            from_field("OVN_NODE_IP", "status.hostIP"),
+            *variables({**environment, "OVN_SETTINGS_DIR": "/settings"}),
         ],
-        "readinessProbe": _probe(["sh", "-c", _AGENT_READY], period=5, failures=1),
+        "readinessProbe": probe(["sh", "-c", _AGENT_READY], period=5, failures=1),
         "resources": {"requests": {"cpu": "5m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
-        "securityContext": _security([]),
+        "securityContext": security([]),
         "volumeMounts": mounts,
-    }
-
-
-def _pod(
-    spec: ClusterSpec, component: Component, settings: DaemonSetPods, volumes: list[Object], containers: list[Object]
-) -> Object:
-    return {
-        "serviceAccountName": account_of(hypervisor_accounts(spec), component),
-        # A chassis is reached at the node's addresses, and must not hang on a network that may run on top of it.
-        "hostNetwork": True,
-        "dnsPolicy": "ClusterFirstWithHostNet",
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
-        **scheduling(spec, settings.priority_class_name),
-        "terminationGracePeriodSeconds": 60,
-        "nodeSelector": dict(settings.node_selector),
-        **tolerations(settings.tolerations),
-        "securityContext": {
-            "runAsUser": 0,
-            "seccompProfile": {"type": "RuntimeDefault"},
-            # Folders of the node carry labels that containers otherwise must not touch.
-            "seLinuxOptions": {"type": "spc_t"},
-        },
-        "containers": containers,
-        "volumes": volumes,
     }
 
 
@@ -221,52 +203,15 @@ def _daemon(
 
     return {
         "name": name,
-        **_image(image),
+        **image_fields(image),
         "command": script(""),
-        "env": _variables(environment),
+        "env": variables(environment),
         "lifecycle": {"preStop": {"exec": {"command": script("stop")}}},
-        "startupProbe": _probe(script("alive"), period=2, failures=60),
+        "startupProbe": probe(script("alive"), period=2, failures=60),
         # A busy daemon must go on: killing it would cost more than waiting for it.
-        "livenessProbe": _probe(script("alive"), period=20, failures=6),
-        "readinessProbe": _probe(script("ready"), period=5, failures=2),
+        "livenessProbe": probe(script("alive"), period=20, failures=6),
+        "readinessProbe": probe(script("ready"), period=5, failures=2),
         "resources": resources,
-        "securityContext": _security(capabilities),
+        "securityContext": security(capabilities),
         "volumeMounts": mounts,
     }
-
-
-def _image(image: Image) -> Object:
-    return {"image": image.reference, "imagePullPolicy": image.pull_policy}
-
-
-def _security(capabilities: t.Sequence[str]) -> Object:
-    return {
-        "allowPrivilegeEscalation": False,
-        "readOnlyRootFilesystem": True,
-        "capabilities": {"drop": ["ALL"], **({"add": list(capabilities)} if capabilities else {})},
-    }
-
-
-def _probe(command: list[str], *, period: int, failures: int) -> Object:
-    return {"exec": {"command": command}, "periodSeconds": period, "timeoutSeconds": 10, "failureThreshold": failures}
-
-
-def _variables(environment: t.Mapping[str, str]) -> list[Object]:
-    return [{"name": key, "value": value} for key, value in environment.items()]
-
-
-def _from_field(variable: str, path: str) -> Object:
-    return {"name": variable, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
-
-
-def _mount(volume: str, path: str, *, read_only: bool = False) -> Object:
-    return {"name": volume, "mountPath": path, **({"readOnly": True} if read_only else {})}
-
-
-def _folder(volume: str, path: str) -> Object:
-    return {"name": volume, "hostPath": {"path": path, "type": "DirectoryOrCreate"}}
-
-
-def _config_map(volume: str, name: str, keys: t.Sequence[str] = ()) -> Object:
-    items = {"items": [{"key": key, "path": key} for key in keys]} if keys else {}
-    return {"name": volume, "configMap": {"name": name, "defaultMode": 0o444, **items}}

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The objects of a hypervisor cluster, apart from its OVNChassis: two DaemonSets with their accounts and ConfigMaps.
+The objects of a hypervisor cluster, apart from its OVNChassis: DaemonSets with their accounts and ConfigMaps.
 """
 
 from __future__ import annotations
@@ -16,6 +16,13 @@ from .._api.service_accounts import CONTROLLER_ACCOUNT, OVS_ACCOUNT, account_of,
 from .._launchers.chassis import SCRIPT
 from .config import config_data
 from .hypervisor_pods import ARCHIVE, LAUNCHER, SCRIPTS, SETTINGS, controller_pod, ovs_pod
+from .metadata_agent import (
+    METADATA_AGENT,
+    METADATA_AGENT_COMPONENT,
+    metadata_agent_annotations,
+    metadata_agent_files,
+    metadata_agent_pod,
+)
 from .node_certificates import authorities_manifest, request_rights
 from .status_rights import status_rights
 
@@ -43,14 +50,15 @@ def hypervisor_manifests(
     has_status_rights: bool = False,
     authorities: str = "",
     issuer: str = "",
+    metadata_secret_version: str = "",
 ) -> list[Object]:
     """Return the accounts, ConfigMaps and DaemonSets; without the one of Open vSwitch if that of the nodes is used.
 
     `settings` are the files of `ovn-chassis`; `archive` is the Python of the agent. `tls_secret` None: no TLS.
     `writes_status`: the agents write the status of their OVNChassis. `has_status_rights`: return what lets them do so.
     For nodes with certificates of their own, `authorities` are the CAs that they trust, empty if these are not known or not ours, and `issuer` is the CA
-    that signs.
-    The pods do not change with endpoints or settings: those reach a running agent through the ConfigMap.
+    that signs. `metadata_secret_version` is the resourceVersion of the Secret of the metadata agent, empty if it is not known.
+    The pods do not change with endpoints or settings: those reach a running agent through the ConfigMap. The metadata agent alone is started again.
     """
     published = config_data(spec, northbound=northbound, southbound=southbound, api_server=api_server)
     daemon_sets = [
@@ -80,6 +88,30 @@ def hypervisor_manifests(
         ),
         _config_map(CONFIG_NAME, namespace, name, published),
         *daemon_sets,
+        *(
+            _metadata_agent(spec, name, namespace, southbound, tls_secret, metadata_secret_version)
+            if spec.metadata_agent.enabled
+            else []
+        ),
+    ]
+
+
+def _metadata_agent(
+    spec: ClusterSpec, name: str, namespace: str, southbound: list[str], tls_secret: str | None, secret_version: str
+) -> list[Object]:
+    component, files = METADATA_AGENT_COMPONENT, metadata_agent_files(spec, southbound, has_tls=bool(tls_secret))
+    return [
+        _account(METADATA_AGENT, namespace, name, component),
+        _config_map(METADATA_AGENT, namespace, name, files, component=component),
+        _daemon_set(
+            METADATA_AGENT,
+            namespace,
+            name,
+            component,
+            spec.metadata_agent,
+            metadata_agent_pod(spec, tls_secret),
+            metadata_agent_annotations(files, secret_version),
+        ),
     ]
 
 
@@ -89,12 +121,17 @@ def settings_manifest(files: dict[str, str], *, name: str, namespace: str) -> Ob
 
 
 def _config_map(
-    config: str, namespace: str, name: str, data: dict[str, str], binary: dict[str, str] | None = None
+    config: str,
+    namespace: str,
+    name: str,
+    data: dict[str, str],
+    binary: dict[str, str] | None = None,
+    component: Component = "controller",
 ) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": metadata(config, namespace, name, "controller"),
+        "metadata": metadata(config, namespace, name, component),
         "data": data,
         **({"binaryData": binary} if binary else {}),
     }
@@ -111,7 +148,13 @@ def _account(account: str, namespace: str, name: str, component: Component) -> O
 
 
 def _daemon_set(
-    daemon_set: str, namespace: str, name: str, component: Component, pods: DaemonSetPods, pod: Object
+    daemon_set: str,
+    namespace: str,
+    name: str,
+    component: Component,
+    pods: DaemonSetPods,
+    pod: Object,
+    annotations: dict[str, str] | None = None,
 ) -> Object:
     most = pods.max_unavailable
     template = metadata(daemon_set, namespace, name, component)["labels"]
@@ -127,6 +170,9 @@ def _daemon_set(
             },
             "minReadySeconds": 5,
             "revisionHistoryLimit": 3,
-            "template": {"metadata": {"labels": template}, "spec": pod},
+            "template": {
+                "metadata": {"labels": template, **({"annotations": annotations} if annotations else {})},
+                "spec": pod,
+            },
         },
     }

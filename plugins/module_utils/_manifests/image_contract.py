@@ -14,13 +14,16 @@ if t.TYPE_CHECKING:
     from .._api.spec import ClusterSpec
 
 Kind = t.Literal["cluster", "hypervisors"]
+Image = t.Literal["ovn", "ovs", "metadata"]
+# The fields that declare them.
+IMAGE_FIELDS: t.Mapping[str, str] = {"ovn": "ovnImage", "ovs": "ovsImage", "metadata": "metadataAgent.image"}
 
 
 class Content(t.NamedTuple):
     """What one container needs of its image. Without an `optional` one the run only loses what `without` says."""
 
     kind: Kind
-    image: t.Literal["ovn", "ovs"]
+    image: Image
     container: str
     programs: tuple[str, ...]
     files: tuple[str, ...] = ()
@@ -77,6 +80,17 @@ CONTRACT = (
         *("hypervisors", "ovs", "ovs-vswitchd", ("ip", "grep", "mv")),
         without="an underlay bridge (spec.ovs.underlay) does not get the addresses of its interface",
     ),
+    Content(
+        *("hypervisors", "metadata", "ovn-metadata-agent"),
+        (
+            *("sh", "env", "haproxy", "ip", "kill", "neutron-ovn-metadata-agent", "privsep-helper", "python3"),
+            *("rm", "sleep", "sysctl"),
+        ),
+    ),
+    Content(
+        *("hypervisors", "metadata", "ovn-metadata-agent", ("iptables", "iptables-save", "iptables-restore")),
+        without="guests on a datapath in user space (spec.ovs.datapathType netdev) do not take the answers for whole",
+    ),
 )
 
 LACKS = 43  # exit status
@@ -118,7 +132,9 @@ def required_names(kind: Kind, image: str, spec: ClusterSpec) -> list[str]:
 def is_needed(content: Content, spec: ClusterSpec) -> bool:
     """Return whether pods of this specification do not work without it."""
     has_underlay = spec.ovs.underlay is not None and "ip" in content.programs
-    return not content.optional or has_underlay or (spec.has_node_certificates and "openssl" in content.programs)
+    in_user_space = spec.ovs.datapath_type == "netdev" and "iptables-restore" in content.programs
+    needs_openssl = spec.has_node_certificates and "openssl" in content.programs
+    return not content.optional or has_underlay or in_user_space or needs_openssl
 
 
 def guard_command(names: t.Sequence[str]) -> list[str]:
@@ -127,7 +143,10 @@ def guard_command(names: t.Sequence[str]) -> list[str]:
 
 
 def used_images(kind: Kind, spec: ClusterSpec) -> dict[str, str]:
-    """Return the images that the kind uses: "ovn" and "ovs" with their references."""
+    """Return the images that the kind uses, with their references."""
     images = {"ovn": spec.ovn_image.reference}
-    needs_ovs = kind == "hypervisors" and spec.ovs.mode == "managed"
-    return {**images, "ovs": spec.ovs_image.reference} if needs_ovs else images
+    if kind == "hypervisors" and spec.ovs.mode == "managed":
+        images["ovs"] = spec.ovs_image.reference
+    if kind == "hypervisors" and spec.metadata_agent.enabled:
+        images["metadata"] = spec.metadata_agent.image.reference
+    return images

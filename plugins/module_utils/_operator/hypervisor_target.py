@@ -75,7 +75,7 @@ class HypervisorTarget(Target):
             claims,
         )
         self._remote: Cluster | None = None
-        self._opened_with: t.Any = None  # the version of the Secret, the place, and the TLS settings
+        self._opened_with: t.Any = None  # the version of the Secret, the place, the TLS settings, and the Secrets there
         self._watchers: list[Watcher] = []
         self._away = False  # for one of the watchers, at least
         self._is_stopped = False
@@ -123,7 +123,7 @@ class HypervisorTarget(Target):
         """Return the client, a new one if the Secret or the place has changed."""
         secret = self.shared.cluster.get("v1", "Secret", place.kubeconfig_secret_ref.name, self._namespace)
         content = read_kubeconfig(secret, place.kubeconfig_secret_ref, self._namespace)
-        version = (t.cast("Object", secret)["metadata"]["resourceVersion"], place, spec.tls)
+        version = (t.cast("Object", secret)["metadata"]["resourceVersion"], place, spec.tls, secrets_of(spec))
         if self._remote is not None and version == self._opened_with:
             return self._remote
         self._close()
@@ -150,8 +150,8 @@ class HypervisorTarget(Target):
             (Watched(API_VERSION, "OVNChassis"), identity),
             (Watched("apps/v1", "DaemonSet", namespace, labels=selector), identity),
         ]
-        if spec.tls.enabled:
-            followed.append((Watched("v1", "Secret", namespace, fields=f"metadata.name={spec.tls_secret}"), version_of))
+        for secret in secrets_of(spec):
+            followed.append((Watched("v1", "Secret", namespace, fields=f"metadata.name={secret}"), version_of))
         if spec.has_node_certificates:
             followed.append((Watched("certificates.k8s.io/v1", "CertificateSigningRequest"), request_extract))
         self._away = False
@@ -171,6 +171,13 @@ class HypervisorTarget(Target):
         for watcher in self._watchers:
             watcher.stop()
         self._watchers, self._remote, self._opened_with = [], None, None
+
+
+def secrets_of(spec: ClusterSpec) -> list[str]:
+    """Return the Secrets there that a run reads."""
+    shared = spec.metadata_agent.shared_secret_ref
+    of_agents = [shared.name] if shared is not None and spec.metadata_agent.enabled else []
+    return [*([spec.tls_secret] if spec.tls.enabled else []), *of_agents]
 
 
 def identity(one: Object) -> t.Any:

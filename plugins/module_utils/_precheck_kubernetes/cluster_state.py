@@ -11,12 +11,14 @@ import typing as t
 
 from .._api.crds import REVISION, revision_of
 from .._api.names import CA_KEY, POD_SECURITY, Object
+from .._hypervisors.metadata_agents import secret_problem, secret_step
 from .._kubernetes.rollout_progress import is_terminating
 from .._kubernetes.secret_files import config_map_data
 from .._kubernetes.version import oldest_version, version_problem
 from .findings import TITLES, Finding, Kind
 
 if t.TYPE_CHECKING:
+    from .._api.metadata_agent_spec import SharedSecret
     from .._api.tls_spec import ConfigMapReference, Tls
 
 # Pods of hypervisors use the network and folders of their node; those of the control plane satisfy the strictest level.
@@ -111,6 +113,17 @@ def judge_secret(
             f"Let its owner write all of {', '.join(keys)}{f' ({notes})' if notes else ''}.",
         )
     ]
+
+
+def judge_shared_secret(
+    secret: Object | None, reference: SharedSecret, namespace: str, *, exists: bool
+) -> list[Finding]:
+    """Judge the Secret that metadata agents share with Nova; `exists` says whether the namespace is there."""
+    where, step = f"Secret {namespace}/{reference.name}", f"{secret_step(reference, namespace)}."
+    if secret is None:
+        return [Finding("secret_missing", where, f"{_absence(namespace, exists)}, and metadata agents need it.", step)]
+    problem = secret_problem((secret.get("data") or {}).get(reference.key), is_there=True)
+    return [Finding("secret_incomplete", where, f"It {problem}", step)] if problem else []
 
 
 def judge_bundle(

@@ -14,6 +14,7 @@ from .._databases import DATABASES
 from .._hypervisors.nodes import matches
 from .._manifests.central import central_manifests
 from .._manifests.hypervisors import hypervisor_manifests
+from .._manifests.metadata_agent import METADATA_AGENT, has_agent
 from .observed import ObservedKubernetes
 from .quota import NewPods
 from .storage import claims_to_come
@@ -83,18 +84,14 @@ def created_by_control_plane(spec: ClusterSpec, observed: ObservedKubernetes) ->
 
 def created_by_hypervisors(spec: ClusterSpec, observed: ObservedKubernetes) -> Creation:
     manifests = hypervisor_cluster_manifests(spec)
-    selectors = (spec.controller.node_selector, spec.ovs.node_selector)
-    counts = {
-        tuple(sorted(selector.items())): sum(
-            matches(node["metadata"].get("labels") or {}, selector) for node in observed.nodes or []
-        )
-        for selector in selectors
-    }
+    nodes = [node["metadata"].get("labels") or {} for node in observed.nodes or []]
     pods = []
     for manifest in manifests:
         if manifest["kind"] == "DaemonSet":
             selector = manifest["spec"]["template"]["spec"]["nodeSelector"]
-            pods.append(_new_pods(manifest, counts[tuple(sorted(selector.items()))], observed))
+            is_agent = manifest["metadata"]["name"] == METADATA_AGENT
+            count = sum(has_agent(spec, labels) if is_agent else matches(labels, selector) for labels in nodes)
+            pods.append(_new_pods(manifest, count, observed))
     return Creation(pods, [], _missing(manifests, observed))
 
 

@@ -34,6 +34,7 @@ CODES = (
     "node_address_missing",
     "node_address_duplicate",
     "node_system_id_duplicate",
+    "metadata_agent_on_gateway",
     "quota_exceeded",
     "quota_needs_resources",
     "secret_missing",

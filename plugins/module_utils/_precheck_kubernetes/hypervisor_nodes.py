@@ -11,6 +11,7 @@ import typing as t
 
 from .._api.names import GROUP, Object
 from .._errors import OvnError
+from .._hypervisors.metadata_agents import GATEWAY_CAUSE, GATEWAY_STEP, gateways_with_agent
 from .._hypervisors.nodes import Node, matches, parse_node
 from .._hypervisors.resources import declared_settings
 from .._hypervisors.settings import Chassis, default_settings, plan_chassis
@@ -43,7 +44,15 @@ def judge_hypervisors(
             chassis += plan_chassis([node], spec, default, declared)
         except OvnError as e:
             findings.append(_bad_settings(node, e))
+    findings += [
+        Finding("metadata_agent_on_gateway", f"Node {one.node.name}", _capital(GATEWAY_CAUSE), GATEWAY_STEP)
+        for one in gateways_with_agent(spec, chassis)
+    ]
     return findings + _duplicates(chassis)
+
+
+def _capital(sentence: str) -> str:
+    return f"{sentence[0].upper()}{sentence[1:]}"
 
 
 def _shown(selector: t.Mapping[str, str]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
-from .._manifests.image_contract import contents_of, is_needed, used_images
+from .._manifests.image_contract import IMAGE_FIELDS, contents_of, is_needed, used_images
 from .._sentences import list_names
 from .findings import Finding, Kind
 
@@ -47,7 +47,7 @@ def judge_image(kind: Kind, spec: ClusterSpec, image: str, missing: t.Collection
             "image_incomplete",
             f"Image {used_images(kind, spec)[image]}",
             f"It has no {list_names(list(lacking))}, which the container {list_names(list(containers))} needs (pod {pod} runs it).",
-            f"Build or choose an image that has it, and declare it as {image}Image. docs/precheck-kubernetes.md lists what an image must contain.",
+            f"Build or choose an image that has it, and declare it as {IMAGE_FIELDS[image]}. docs/precheck-kubernetes.md lists what an image must contain.",
         )
     ]
 

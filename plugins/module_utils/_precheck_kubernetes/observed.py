@@ -40,6 +40,7 @@ class ObservedKubernetes:
     limit_ranges: list[Object] | None = None
     objects: list[Object] | None = None  # of ours; read only where a quota counts them
     secret: Object | None = None
+    shared_secret: Object | None = None
     config_maps: dict[str, Object] = dataclasses.field(default_factory=dict)  # those with CAs that are there
     unreadable: dict[str, str] = dataclasses.field(default_factory=dict)
 
@@ -109,6 +110,12 @@ class Reader:
     def read_secret(self, name: str) -> None:
         if self._namespace_exists():
             self.found.secret = self._read("secret", lambda: self.cluster.get("v1", "Secret", name, self.namespace))
+
+    def read_shared_secret(self, name: str) -> None:
+        """Read the Secret that metadata agents share with Nova."""
+        if self._namespace_exists():
+            read = self._read("shared secret", lambda: self.cluster.get("v1", "Secret", name, self.namespace))
+            self.found.shared_secret = read
 
     def read_config_map(self, name: str) -> None:
         """Listed, for who rolls out hypervisors may not get ConfigMaps."""

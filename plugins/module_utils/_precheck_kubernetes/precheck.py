@@ -19,7 +19,15 @@ from .._kubernetes.compare import is_applied
 from .._kubernetes.service_accounts import missing_accounts
 from .._kubernetes.version import read_version
 from .._manifests.image_contract import command_for, used_images
-from .cluster_state import judge_accounts, judge_bundle, judge_definitions, judge_namespace, judge_secret, judge_version
+from .cluster_state import (
+    judge_accounts,
+    judge_bundle,
+    judge_definitions,
+    judge_namespace,
+    judge_secret,
+    judge_shared_secret,
+    judge_version,
+)
 from .creation import created_by_control_plane, created_by_hypervisors
 from .findings import Finding, Kind
 from .hypervisor_nodes import judge_hypervisors
@@ -62,6 +70,8 @@ class Precheck:
         self.findings += judge_definitions(observed.definitions)
         if spec is not None and spec.tls.enabled:
             self._check_certificates(spec, tls_secret or spec.tls_secret, reader)
+        if spec is not None and self.kind == "hypervisors" and spec.metadata_agent.enabled:
+            self._check_shared_secret(spec, reader)
         if spec is not None:
             self._check_accounts(spec, observed)
         self._check_rights(spec, observed)
@@ -107,6 +117,16 @@ class Precheck:
             if observed.is_readable(f"ConfigMap {reference.name}"):
                 found = observed.config_maps.get(reference.name)
                 self.findings += judge_bundle(found, reference, field, self.namespace, exists=exists)
+
+    def _check_shared_secret(self, spec: ClusterSpec, reader: Reader) -> None:
+        reference = spec.metadata_agent.shared_secret_ref
+        if reference is None:
+            return
+        reader.read_shared_secret(reference.name)
+        observed = reader.found
+        if observed.is_readable("shared secret"):
+            exists = observed.namespace is not None
+            self.findings += judge_shared_secret(observed.shared_secret, reference, self.namespace, exists=exists)
 
     def _check_accounts(self, spec: ClusterSpec, observed: ObservedKubernetes) -> None:
         """Look for the ServiceAccounts that other owners make. What they may do at the API server, a run grants; what admits their pods is not known."""
@@ -203,6 +223,8 @@ def needs(
         found.append("own resource")
     if spec is None or spec.tls.enabled:
         found += ["secret", "own secret"] if own_secret else ["secret"]
+    elif kind == "hypervisors" and spec.metadata_agent.enabled:
+        found.append("secret")
     if spec is not None and (spec.northbound.service.needs_nodes or spec.southbound.service.needs_nodes):
         found.append("node ports")
     if observed.namespace is None and observed.is_readable("namespace"):

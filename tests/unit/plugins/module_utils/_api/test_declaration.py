@@ -119,7 +119,8 @@ def test_annotations_fit_the_schema(kind: type) -> None:
         elif kind == "array":
             assert t.get_origin(hint) is tuple, own.name
         elif "additionalProperties" in schema:
-            assert hint == t.Mapping[str, str], own.name
+            inner_map = "additionalProperties" in schema["additionalProperties"]
+            assert hint == (t.Mapping[str, t.Mapping[str, str]] if inner_map else t.Mapping[str, str]), own.name
         else:
             assert inner - {None} == {own.metadata["read"].args[0]}, own.name
             assert (None in inner) == (own.metadata["absent"] is None), own.name

@@ -28,6 +28,34 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors im
 TOLERATIONS = [{"key": "a", "operator": "Equal", "value": "b", "effect": "NoExecute", "tolerationSeconds": 60}]
 MAPPINGS = [{"physicalNetwork": "physnet1", "bridge": "br-ex", "ports": ["eth1"]}]
 LABEL = {"rack": "1"}
+AGENT = {
+    "enabled": True,
+    "image": {"repository": "registry.example.com/neutron", "tag": "1"},
+    "novaMetadata": {"host": "nova.example.com"},
+    "sharedSecretRef": {"name": "nova"},
+    "tolerations": TOLERATIONS,
+}
+_AGENT_FIELDS = (
+    *(
+        "image.repository",
+        "image.tag",
+        "image.digest",
+        "image.pullPolicy",
+        "novaMetadata.host",
+        "novaMetadata.port",
+        "novaMetadata.protocol",
+    ),
+    *(
+        "sharedSecretRef.name",
+        "sharedSecretRef.key",
+        "nodeSelector",
+        "resources.requests",
+        "resources.limits",
+        "workers",
+        "extraConfig",
+    ),
+    *("priorityClassName", "maxUnavailable", *(f"tolerations[].{field}" for field in TOLERATIONS[0])),
+)
 
 # What is there before the field changes, where the field alone would not be enough.
 BASE: dict[str, t.Any] = {
@@ -62,6 +90,8 @@ BASE: dict[str, t.Any] = {
         }
         for field in ("name", "namespace", "kubeconfigSecretRef.name", "kubeconfigSecretRef.key")
     },
+    **{f"metadataAgent.{field}": {"metadataAgent": AGENT} for field in _AGENT_FIELDS},
+    "metadataAgent.enabled": {"metadataAgent": {**AGENT, "enabled": False}},
     **{f"bridgeMappings[].{field}": {"bridgeMappings": MAPPINGS} for field in ("physicalNetwork", "bridge", "ports")},
     **{
         f"{part}.tolerations[].{field}": {part: {"tolerations": TOLERATIONS}}
@@ -131,6 +161,22 @@ CHANGED: dict[str, t.Any] = {
     **below("encapsulation", {"type": "vxlan", "interface": "eth2", "cidr": "192.0.2.0/24"}),
     **below("bridgeMappings[]", {"physicalNetwork": "physnet2", "bridge": "br-vlan", "ports": ["eth2"]}),
     "gateway.nodeSelector": LABEL,
+    **below(
+        "metadataAgent",
+        {
+            "enabled": True,
+            **below("image", _IMAGE),
+            **below("novaMetadata", {"host": "192.0.2.31", "port": 8776, "protocol": "https"}),
+            **below("sharedSecretRef", {"name": "theirs", "key": "value"}),
+            "nodeSelector": LABEL,
+            "priorityClassName": "agents",
+            "maxUnavailable": "10%",
+            "workers": 2,
+            "extraConfig": {"DEFAULT": {"debug": "true"}},
+            **_RESOURCES,
+            **_TOLERATION,
+        },
+    ),
     **below(
         "hypervisorClusters[]",
         {"name": "rack2", "namespace": "ovn", **below("kubeconfigSecretRef", {"name": "theirs", "key": "value"})},

@@ -52,6 +52,12 @@ def test_what_is_needed_follows_the_specification() -> None:
     def names(**spec: object) -> set[str]:
         return set(required_names("hypervisors", "ovn", parse_spec(dict(spec), name="ovn", namespace="net")))
 
+    def of_agent(**spec: object) -> set[str]:
+        return set(required_names("hypervisors", "metadata", parse_spec(dict(spec), name="ovn", namespace="net")))
+
+    assert {"neutron-ovn-metadata-agent", "haproxy"} <= of_agent()
+    assert "iptables-restore" not in of_agent()
+    assert "iptables-restore" in of_agent(ovs={"datapathType": "netdev"})
     assert {"ovn-controller", "python3"} <= names()
     assert "openssl" not in names()
     assert "openssl" in names(tls={"nodeCertificates": "own"})

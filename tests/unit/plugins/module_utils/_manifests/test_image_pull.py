@@ -41,6 +41,12 @@ def desired(*args: t.Any, **more: t.Any) -> list[Object]:
     return [one for one in manifests if one["kind"] == "DaemonSet"]
 
 
+AGENT = {
+    "enabled": True,
+    "image": {"repository": "r/neutron", "tag": "1"},
+    "novaMetadata": {"host": "nova"},
+    "sharedSecretRef": {"name": "nova"},
+}
 BOTH = [daemon_set("r:1", "r:1"), daemon_set("r:2")]
 
 
@@ -56,10 +62,22 @@ BOTH = [daemon_set("r:1", "r:1"), daemon_set("r:2")]
         pytest.param(desired("3", "4", "Never"), [daemon_set("r:1")], [], id="never pulled"),
         pytest.param(desired("3", "2", ovs={"mode": "host"}), BOTH[1:], [], id="Open vSwitch of the host"),
         pytest.param(desired("3", "4", ovs={"mode": "host"}), BOTH[1:], ["r:4"], id="OVN beside that of the host"),
+        pytest.param(desired("1", "2", metadataAgent=AGENT), BOTH, ["r/neutron:1"], id="the first metadata agent"),
+        pytest.param(
+            desired("1", "2", metadataAgent=AGENT), [*BOTH, daemon_set("r/neutron:1")], [], id="the same agent"
+        ),
     ],
 )
 def test_images_to_pull(declared: list[Object], observed: list[Object], expected: list[str]) -> None:
     assert images_to_pull(declared, observed) == dict.fromkeys(expected, "IfNotPresent")
+
+
+def test_an_image_is_asked_for_what_its_own_containers_need() -> None:
+    declared = spec("3", "4", metadataAgent=AGENT)
+    manifest = image_pull_manifest(declared, {"r/neutron:1": "IfNotPresent"}, ["x"], name="ovn", namespace="net")
+    (container,) = manifest["spec"]["template"]["spec"]["containers"]
+    assert "haproxy" in container["command"]
+    assert "ovn-controller" not in container["command"]
 
 
 def test_pods_that_pull_run_where_hypervisors_run_and_may_nothing() -> None:

@@ -63,6 +63,12 @@ def asked(pod: Object) -> tuple[int, int]:
 
 
 GIVEN = {"resources": {"requests": {"cpu": "2", "memory": "4Gi"}}}
+AGENT: Object = {
+    "enabled": True,
+    "image": {"repository": "r/neutron", "tag": "1"},
+    "novaMetadata": {"host": "nova"},
+    "sharedSecretRef": {"name": "nova"},
+}
 
 # For each workload: the field with the resources of its first daemon, what the pod asks for without it, and what its other containers have at that.
 PODS: dict[str, tuple[str, tuple[int, int], tuple[int, int]]] = {
@@ -72,21 +78,25 @@ PODS: dict[str, tuple[str, tuple[int, int], tuple[int, int]]] = {
     "ovn-observer": ("observer", (10, 48), (0, 0)),
     "ovs": ("ovs", (100, 128), (50, 64)),  # ovsdb-server
     "ovn-controller": ("controller", (55, 96), (5, 32)),  # the agent
+    "ovn-metadata-agent": ("metadataAgent", (50, 256), (0, 0)),
 }
 
 
 def test_every_workload_is_in_the_table() -> None:
-    assert pods({}).keys() == PODS.keys()
+    assert pods({"metadataAgent": AGENT}).keys() == PODS.keys()
+    assert pods({}).keys() == PODS.keys() - {"ovn-metadata-agent"}
 
 
 @pytest.mark.parametrize(("workload", "default"), [(name, row[1]) for name, row in PODS.items()])
 def test_what_a_pod_asks_for_by_default(workload: str, default: tuple[int, int]) -> None:
-    assert asked(pods({})[workload]) == default
+    assert asked(pods({"metadataAgent": AGENT})[workload]) == default
 
 
 @pytest.mark.parametrize(("workload", "field", "others"), [(name, row[0], row[2]) for name, row in PODS.items()])
 def test_what_was_written_counts_once(workload: str, field: str, others: tuple[int, int]) -> None:
-    assert asked(pods({field: GIVEN})[workload]) == (2000 + others[0], 4096 + others[1])
+    assert asked(
+        pods({"metadataAgent": AGENT, field: {**(AGENT if field == "metadataAgent" else {}), **GIVEN}})[workload]
+    ) == (2000 + others[0], 4096 + others[1])
 
 
 @pytest.mark.parametrize(
@@ -126,7 +136,7 @@ def test_every_field_with_resources_is_for_one_container() -> None:
     for path in found:
         raw: Object = dict(GIVEN)
         for key in reversed(path):
-            raw = {key: raw}
+            raw = {key: {**(AGENT if key == "metadataAgent" else {}), **raw}}
         having = [
             one["name"]
             for pod in pods(raw).values()

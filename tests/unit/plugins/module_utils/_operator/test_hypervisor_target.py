@@ -7,12 +7,14 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.hypervisor_target import (
     Claims,
     identity,
     node_extract,
     request_extract,
+    secrets_of,
 )
 
 NODE: dict[str, t.Any] = {
@@ -45,6 +47,27 @@ def test_node(path: tuple[str, str], value: t.Any, wakes: bool) -> None:
     changed = copy.deepcopy(NODE)
     changed[path[0]][path[1]] = value
     assert (node_extract(changed) != node_extract(NODE)) is wakes
+
+
+AGENT = {
+    "enabled": True,
+    "image": {"repository": "r/neutron", "tag": "1"},
+    "novaMetadata": {"host": "nova"},
+    "sharedSecretRef": {"name": "nova"},
+}
+
+
+@pytest.mark.parametrize(
+    ("raw", "secrets"),
+    [
+        ({}, ["ovn-tls"]),
+        ({"tls": {"enabled": False}}, []),
+        ({"metadataAgent": AGENT}, ["ovn-tls", "nova"]),
+        ({"metadataAgent": {**AGENT, "enabled": False}}, ["ovn-tls"]),
+    ],
+)
+def test_secrets_whose_changes_wake_it(raw: dict[str, t.Any], secrets: list[str]) -> None:
+    assert secrets_of(parse_spec(raw, name="ovn", namespace="net")) == secrets
 
 
 def test_a_status_wakes_nobody_and_an_edit_does() -> None:

@@ -5,6 +5,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.metadata_agent_spec import SharedSecret
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.tls_spec import ConfigMapReference, Tls
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.cluster_state import (
@@ -13,6 +14,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.clus
     judge_definitions,
     judge_namespace,
     judge_secret,
+    judge_shared_secret,
     judge_version,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.findings import Kind
@@ -120,6 +122,22 @@ def test_judge_secret(given: Object | None, codes: list[str], words: str) -> Non
     with_clients = judge_secret(given, "tls", "net", exists=True, tls=clients, kind="cluster")
     assert [one.code for one in with_clients] == (codes or ["secret_incomplete"])
     assert all("clients.crt" in one.cause + one.next_step for one in with_clients)
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "words"),
+    [
+        ({"data": {"key": "eA=="}}, None, ""),
+        (None, "secret_missing", "It does not exist, and metadata agents need it."),
+        ({"data": {"other": "eA=="}}, "secret_incomplete", "It has nothing in that key."),
+    ],
+)
+def test_judge_shared_secret(given: Object | None, code: str | None, words: str) -> None:
+    found = judge_shared_secret(given, SharedSecret("nova", "key"), "net", exists=True)
+    assert [one.code for one in found] == ([code] if code else [])
+    for one in found:
+        assert (one.object, one.cause) == ("Secret net/nova", words)
+        assert one.next_step.endswith("kubectl -n net create secret generic nova --from-literal=key=VALUE.")
 
 
 def test_a_secret_needs_no_ca_if_a_configmap_has_it() -> None:

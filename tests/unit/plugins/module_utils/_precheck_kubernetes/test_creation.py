@@ -18,6 +18,22 @@ def pod(component: t.Any) -> dict[str, t.Any]:
     return {"metadata": {"name": "p", "labels": selector("ovn", component)}}
 
 
+def test_metadata_agents_are_counted_without_gateways() -> None:
+    agent = {
+        "enabled": True,
+        "image": {"repository": "r/neutron", "tag": "1"},
+        "novaMetadata": {"host": "nova"},
+        "sharedSecretRef": {"name": "nova"},
+    }
+    raw = {"metadataAgent": agent, "gateway": {"nodeSelector": {"gateway": "yes"}}}
+    hypervisor = {"node-role.kubernetes.io/hypervisor": ""}
+    labels = [hypervisor, hypervisor, {**hypervisor, "gateway": "yes"}, {}]
+    nodes = [{"metadata": {"name": f"n{number}", "labels": one}} for number, one in enumerate(labels)]
+    new = created_by_hypervisors(parse_spec(raw, name="ovn", namespace="net"), ObservedKubernetes(nodes=nodes))
+    counts = {one.pod["serviceAccountName"]: one.number for one in new.pods}
+    assert counts == {"ovs": 3, "ovn-controller": 3, "ovn-metadata-agent": 2}
+
+
 def test_an_empty_cluster_gets_everything() -> None:
     new = created_by_control_plane(SPEC, ObservedKubernetes())
     assert sorted(one.number for one in new.pods) == [1, 1, 2, 3]

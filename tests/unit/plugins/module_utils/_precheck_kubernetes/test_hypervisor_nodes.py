@@ -27,6 +27,23 @@ def test_two_nodes_with_addresses_are_nothing_found() -> None:
     assert judge_hypervisors(cluster(), None) == []
 
 
+AGENT = {
+    "enabled": True,
+    "image": {"repository": "r/neutron", "tag": "1"},
+    "novaMetadata": {"host": "nova"},
+    "sharedSecretRef": {"name": "nova"},
+}
+
+
+def test_a_metadata_agent_on_a_gateway() -> None:
+    nodes = [node("n1", "192.0.2.1"), node("n2", "192.0.2.2", gateway="true")]
+    (found,) = judge_hypervisors(cluster(metadataAgent=AGENT), nodes)
+    assert (found.code, found.object) == ("metadata_agent_on_gateway", "Node n2")
+    assert found.cause.startswith("It is a gateway by its own settings")
+    assert found.next_step.startswith("Give it the labels of spec.gateway.nodeSelector")
+    assert judge_hypervisors(cluster(), nodes) == []
+
+
 def test_no_node_is_selected() -> None:
     (found,) = judge_hypervisors(cluster(), [node("n1", "192.0.2.1", {})])
     assert (found.code, found.object) == ("nodes_selected_none", "spec.controller.nodeSelector")

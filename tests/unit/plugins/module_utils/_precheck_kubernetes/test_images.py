@@ -24,7 +24,13 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.imag
 )
 
 PAGE = Path(__file__).resolve().parents[5] / "docs" / "precheck-kubernetes.md"
-SPEC = parse_spec({}, name="ovn", namespace="net")
+AGENT = {
+    "enabled": True,
+    "image": {"repository": "example.org/neutron", "tag": "1"},
+    "novaMetadata": {"host": "nova"},
+    "sharedSecretRef": {"name": "nova"},
+}
+SPEC = parse_spec({"metadataAgent": AGENT}, name="ovn", namespace="net")
 MANIFESTS: dict[Kind, list[dict[str, t.Any]]] = {
     "cluster": control_plane_manifests(SPEC),
     "hypervisors": hypervisor_cluster_manifests(SPEC),

@@ -72,6 +72,20 @@ def cluster(**raw: t.Any) -> ClusterSpec:
             id="TLS",
         ),
         pytest.param(
+            "hypervisors",
+            cluster(
+                metadataAgent={
+                    "enabled": True,
+                    "image": {"repository": "r/neutron", "tag": "1"},
+                    "novaMetadata": {"host": "nova"},
+                    "sharedSecretRef": {"name": "nova"},
+                }
+            ),
+            ObservedKubernetes(namespace=NAMESPACE, definitions=APPLIED),
+            ["secret"],
+            id="the secret of metadata agents",
+        ),
+        pytest.param(
             "cluster",
             None,
             ObservedKubernetes(namespace=NAMESPACE, definitions=APPLIED),
