@@ -25,6 +25,7 @@ from .cluster_source import camel_mappings, machine_mappings, specification_of_r
 from .distribution import socket_of
 from .endpoints import endpoints_of
 from .foreign_central import is_managed
+from .gateway_warnings import gateway_warnings
 from .hypervisor_units import controller_state, openvswitch_files, openvswitch_units, running_unit
 from .options import plain, read_options
 from .variables import Hostvars, Variables, backend_of, first_value, is_true
@@ -59,6 +60,8 @@ class HypervisorMachineOptions:
     bridges: list[dict[str, t.Any]] = dataclasses.field(default_factory=list)
     underlay: dict[str, t.Any] = dataclasses.field(default_factory=dict)  # empty, or bridge, interface and address
     bridge_mappings: list[dict[str, t.Any]] | None = None
+    host: str = ""
+    gateway: bool = False
     cluster_from: str = "inventory"
     resource: dict[str, t.Any] = dataclasses.field(
         default_factory=dict
@@ -142,10 +145,12 @@ def _machine_state(options: HypervisorMachineOptions) -> dict[str, t.Any]:
         )
     read = specification_of_resource(options.cluster_from, options.resource)
     mappings = options.bridge_mappings
+    if read is not None and mappings is None:
+        mappings = machine_mappings(read)
     return {
         "openvswitch": options.openvswitch,
-        # None leaves those of the machine alone.
-        "bridge_mappings": machine_mappings(read) if read is not None and mappings is None else mappings,
+        "bridge_mappings": mappings,  # None leaves those of the machine alone
+        "warnings": gateway_warnings(options.host, mappings, options.bridges) if options.gateway else [],
         "bridges": [*options.bridges, *([bridge] if bridge else [])],
         "openvswitch_units": [] if existing else openvswitch_units(options.openvswitch_service),
         "openvswitch_files": drop_ins,

@@ -458,3 +458,11 @@ def test_declared_endpoints_need_no_address() -> None:
     for few in ({}, {"ovn_southbound_endpoints": ["ssl:192.0.2.1:6642"]}):
         with pytest.raises(AssertionError, match="address was asked for"):
             find_control_plane({"c1": Undefined()}, {**given, **few})
+
+
+def test_a_gateway_is_warned_of_and_no_other_host() -> None:
+    gateway = desired_state({**MACHINE, "gateway": True})["warnings"]
+    assert [text.partition(":")[0] for text in gateway] == [
+        "h1 is a gateway (group ovn_gateways) without a bridge mapping"
+    ]
+    assert desired_state({**MACHINE, "gateway": False})["warnings"] == []
