@@ -63,6 +63,7 @@ class ServerOptions:
     flat_networks: t.Sequence[str] = ()
     vlan_ranges: t.Sequence[str] = ()
     network_types: t.Sequence[str] = ("geneve",)
+    extension_drivers: t.Sequence[str] = ("port_security",)
     dns_servers: t.Sequence[str] = ()
 
 
@@ -74,6 +75,7 @@ def server_sections(connection: OvnConnection, options: ServerOptions) -> dict[s
             "mechanism_drivers": ["ovn"],
             "type_drivers": ["local", "flat", "vlan", "geneve"],
             "tenant_network_types": list(options.network_types),
+            "extension_drivers": list(options.extension_drivers),
         },
         "ml2_type_geneve": {"max_header_size": _GENEVE_HEADER, "vni_ranges": ["1:65536"]},
         "securitygroup": {"enable_security_group": True},

@@ -60,6 +60,7 @@ class NeutronOptions:
     flat_networks: t.Any = ()
     vlan_ranges: t.Any = ()
     network_types: t.Any = ("geneve",)
+    extension_drivers: t.Any = ("port_security",)
     dns_servers: t.Any = ()
     config: t.Any = dataclasses.field(default_factory=dict)
     secret: str = ""
@@ -161,6 +162,7 @@ def _server_options(options: NeutronOptions) -> ServerOptions:
         flat_networks=as_list(options.flat_networks),
         vlan_ranges=as_list(options.vlan_ranges),
         network_types=as_list(options.network_types),
+        extension_drivers=as_list(options.extension_drivers),
         dns_servers=as_list(options.dns_servers),
     )
 

@@ -50,6 +50,7 @@ def test_options_reach_their_sections() -> None:
             flat_networks=["physnet1"],
             vlan_ranges=["physnet1:100:200"],
             network_types=["geneve", "vlan"],
+            extension_drivers=["port_security", "qos"],
             dns_servers=["192.0.2.53"],
         ),
     )
@@ -64,6 +65,7 @@ def test_options_reach_their_sections() -> None:
         "dns_servers": ["192.0.2.53"],
     }
     assert sections["ml2"]["tenant_network_types"] == ["geneve", "vlan"]
+    assert sections["ml2"]["extension_drivers"] == ["port_security", "qos"]
     assert sections["ml2_type_flat"] == {"flat_networks": ["physnet1"]}
     assert sections["ml2_type_vlan"] == {"network_vlan_ranges": ["physnet1:100:200"]}
 
@@ -74,3 +76,5 @@ def test_what_nobody_declares_is_left_to_the_rest_of_the_configuration() -> None
     assert "ml2_type_vlan" not in sections
     assert "dns_servers" not in sections["ovn"]
     assert sections["ovn"]["neutron_sync_mode"] == "log"
+    # Else Neutron puts no port into the groups that keep others out.
+    assert sections["ml2"]["extension_drivers"] == ["port_security"]
