@@ -15,10 +15,11 @@ import typing as t
 
 PROPERTIES = (
     *("Id", "LoadState", "UnitFileState", "ActiveState", "NeedDaemonReload", "MainPID", "Environment"),
-    *("ExecMainStartTimestampMonotonic", "FragmentPath", "DropInPaths"),
+    *("ExecMainStartTimestamp", "FragmentPath", "DropInPaths"),
 )
 MASKS = "/etc/systemd/system"
 OURS = "c5c3-ovn-"
+OUR_DROP_IN = "/50-c5c3-ovn.conf"  # in a unit of somebody else
 _ENABLED = ("enabled", "enabled-runtime")
 
 
@@ -36,8 +37,8 @@ class Unit:
     process_environment: frozenset[str] = frozenset()
     binary_replaced: bool = False
     files: tuple[str, ...] = ()  # of the unit and its drop-ins
-    started: float = 0.0  # seconds on the monotonic clock
-    predates_files: bool = False  # the process started before one of them was written
+    started: float = 0.0  # seconds since 1970
+    predates_files: bool = False  # the process started before one of them that is ours was written
     in_etc: bool = False  # its file, or a link, has the place where systemd puts a mask
 
     @property
@@ -86,6 +87,12 @@ def read_blocks(text: str) -> t.Iterator[tuple[dict[str, str], str]]:
         yield dict(line.split("=", 1) for line in block.splitlines() if "=" in line), block
 
 
+def _seconds(text: str) -> float:
+    """Return the time that `systemctl --timestamp=unix` prints, like @1795000000; 0 for none."""
+    digits = text.lstrip("@")
+    return float(digits) if digits.isdigit() else 0.0
+
+
 def parse_show(text: str, exists: t.Callable[[str], bool] = os.path.lexists) -> list[Unit]:
     """Parse the output of `systemctl show --property=...`: one block of KEY=VALUE lines for each unit. `exists` says whether a path is there."""
     units = []
@@ -102,7 +109,7 @@ def parse_show(text: str, exists: t.Callable[[str], bool] = os.path.lexists) -> 
                 main_pid=int(values.get("MainPID") or 0),
                 environment=tuple(shlex.split(values.get("Environment", ""))),
                 files=tuple(f"{values.get('FragmentPath', '')} {values.get('DropInPaths', '')}".split()),
-                started=int(values.get("ExecMainStartTimestampMonotonic") or 0) / 1e6,
+                started=_seconds(values.get("ExecMainStartTimestamp", "")),
                 in_etc=exists(f"{MASKS}/{values['Id']}"),
             )
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import pathlib
 import signal
 import socket
@@ -25,7 +26,9 @@ if t.TYPE_CHECKING:
     from _pki import TlsFiles
     from conftest import MakeCluster
 
-ATTEMPTS = 3  # _neutron/settings.py gives Neutron the address of the proxy so often
+SCHEMAS = pathlib.Path("/usr/share/ovn")
+_REQUESTS = 1000
+ATTEMPTS = 20  # _neutron/settings.py gives Neutron the address of the proxy so often
 
 
 class Proxy:
@@ -156,6 +159,43 @@ def test_a_leader_that_no_longer_answers_is_left_when_another_one_is_elected(
         until(lambda: len(client.sessions) >= before + 2 and client.connected, "the client at another member")
     finally:
         frozen.daemon.signal(signal.SIGCONT)
+
+
+def test_a_client_waits_for_a_leader_that_comes_late_and_for_the_next_one(
+    clusters: dict[str, RaftCluster], client: Client
+) -> None:
+    """With TLS an attempt ends after a second (ovs/reconnect.py), and the one after it must not wait."""
+    northbound = clusters["northbound"]
+    for _ in range(2):
+        killed = [northbound.leader, northbound.followers[0]]
+        for member in killed:
+            member.kill()
+        until(lambda: not client.connected, "the client to notice")
+        time.sleep(4)
+        for member in killed:
+            member.start(wait=False)
+        until(lambda: any(member.is_leader for member in northbound.members if member.running), "an election")
+        elected = time.monotonic()
+        until(lambda: client.connected, "the client to come back")
+        assert client.sessions[-1][0] - elected < 2.0
+
+
+def test_a_client_that_does_not_read_for_a_while_is_not_cut_off(clusters: dict[str, RaftCluster], proxy: Proxy) -> None:
+    """As one that is busy with what it has received. More than sockets hold, and less than the probe of the server takes."""
+    if proxy.files:
+        return  # TLS is between the ends: the proxy has the same bytes to pass on
+    schema = len(json.dumps(json.loads((SCHEMAS / "ovn-nb.ovsschema").read_text())))
+    expected = _REQUESTS * schema // 2
+    with contextlib.closing(proxy.connect("northbound")) as connection:
+        for number in range(_REQUESTS):
+            connection.sendall(b'{"id":%d,"method":"get_schema","params":["OVN_Northbound"]}' % number)
+        time.sleep(4)
+        connection.settimeout(10)
+        received = 0
+        while received < expected:
+            part = connection.recv(1 << 20)
+            assert part, f"cut off after {received} octets"
+            received += len(part)
 
 
 def test_a_handover_is_left_to_the_client(clusters: dict[str, RaftCluster], proxy: Proxy, client: Client) -> None:

@@ -307,16 +307,11 @@ def _is_active(api: Api, port: str) -> bool:
 
 
 def _check_metadata(guest: Guest) -> None:
-    answers: list[str] = []
-
     def has_answered() -> bool:
         text = guest.run("curl -s -m 5 http://169.254.169.254/latest/meta-data/instance-id", check=False)
-        answers.append(text)
         return bool(text == guest.port["device_id"])
 
     _wait_until(has_answered, f"{guest.name} gets no metadata of its own")
-    if not answers[-1]:
-        raise Failed(answers[-1])
 
 
 def _floating_ip(api: Api, provider: dict[str, Any], guest: Guest) -> None:
@@ -385,6 +380,7 @@ class Load:
     clients: int = 2
     acknowledged: list[tuple[float, float, str]] = dataclasses.field(default_factory=list)
     failed: list[str] = dataclasses.field(default_factory=list)
+    hit: float = 0.0  # when something happened (monotonic)
 
     def __enter__(self) -> Load:
         self._stopped = threading.Event()
@@ -408,13 +404,16 @@ class Load:
             except urllib.error.HTTPError as e:
                 self.failed.append(f"{e.code} {e.read().decode()[:200]}")
                 time.sleep(0.2)
+            except (OSError, http.client.HTTPException) as e:  # also a reset connection is a call that failed
+                self.failed.append(f"{type(e).__name__}: {e}")
+                time.sleep(0.2)
             else:
                 self.acknowledged.append((start, time.monotonic(), made["id"]))
 
     def gap(self) -> float:
-        """Return the longest time in which no call was acknowledged, in seconds."""
-        ends = sorted(end for _, end, _ in self.acknowledged)
-        return max((later - earlier for earlier, later in zip(ends, ends[1:])), default=0.0)
+        """Return the longest time without an acknowledged call, from when something happened, in seconds; endless if none came after that."""
+        ends = sorted(end for _, end, _ in self.acknowledged if end > self.hit)
+        return max((later - earlier for earlier, later in zip([self.hit, *ends], ends)), default=float("inf"))
 
     def acknowledged_since(self, start: float) -> bool:
         return any(end > start for _, end, _ in list(self.acknowledged))
@@ -473,6 +472,7 @@ OUTAGES: dict[str, Callable[[str], None]] = {
     "is cut off": _cut_off,
 }
 _PINGS = 300
+_ALLOWED = 10.0  # seconds without an answer; 3 are the aim, and a slow host is not the matter of this proof. Without the proxy it is 15 and more
 _AFTER = 12.0  # seconds of calls after an outage
 _LONGEST = 150.0  # seconds until an outage is no longer waited for
 
@@ -482,7 +482,7 @@ def _measure(api: Api, outage: str) -> tuple[str, Load]:
     leader = _leader()
     with Load(api) as load:
         time.sleep(5)
-        hit = time.monotonic()
+        hit = load.hit = time.monotonic()
         OUTAGES[outage](leader)
         time.sleep(_AFTER)
         while not load.acknowledged_since(hit + 1) and time.monotonic() < hit + _LONGEST:
@@ -508,8 +508,10 @@ def _lost(load: Load, leader: str) -> int:
 
 def _leader_death(api: Api) -> str:
     leader, load = _measure(api, "loses its power")
-    if load.failed or not load.acknowledged:
-        raise Failed(f"{leader} lost its power, and {len(load.failed)} calls failed: {', '.join(load.failed[:2])}")
+    if load.failed or load.gap() > _ALLOWED:
+        raise Failed(
+            f"{leader} lost its power, {len(load.failed)} calls failed ({', '.join(load.failed[:2])}), no answer for {load.gap():.1f} s"
+        )
     return (
         f"{leader} lost its power: {len(load.acknowledged)} networks acknowledged, 0 lost, 0 calls failed; the longest time without an answer was "
         f"{load.gap():.1f} s (median of a call {load.median():.2f} s)"

@@ -8,7 +8,8 @@ host, and the proxy passes its bytes on to the member that leads. It knows who d
 member whose host lost its power is left when another one says that it leads.
 
 A connection that comes while there is no leader is held until there is one, instead of refused: python-ovs (ovs/reconnect.py) would wait 1, 2, 4, then 8 s
-between two attempts, whatever happens meanwhile. TLS is between the client and the member: the proxy reads nothing of it.
+between two attempts, whatever happens meanwhile. With TLS it gives an attempt one second, and as many attempts without a pause as it has addresses, so it
+is given that of the proxy often (_neutron/settings.py). TLS is between the client and the member: the proxy reads nothing of it.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ import typing as t
 
 from .._api.observer_settings import endpoints_of, needed
 from .._databases import DATABASE_NAMES, DATABASES
-from .._errors import InvalidInput
+from .._errors import InvalidInput, OvnError
 from .._ovsdb.endpoint import Endpoint, parse_endpoint
 from .._ovsdb.tls_files import TlsFiles
+from .._raft.answer import Answer
 from .log import Log
 from .member_choice import LedMember, choose_member, is_left, next_state
 from .member_watch import MemberWatch
@@ -72,6 +74,10 @@ class DatabaseProxy:
         """Follow what the members say now."""
         now = time.monotonic()
         answers = [watch.answer for watch in self._watches]
+        for endpoint, answer in zip(self.endpoints, answers):
+            self._report(endpoint, answer)
+        if self._member is None and not self._leader_only and None in answers:
+            return  # the first one to answer is not the one to take
         self._states = [next_state(state, answer, now) for state, answer in zip(self._states, answers)]
         before = self._member
         self._member = choose_member(self._states, leader_only=self._leader_only, current=before)
@@ -86,6 +92,13 @@ class DatabaseProxy:
         }
         for connection in list(self._connections):
             connection.lead_to(self.endpoints[self._member], left)
+
+    def _report(self, endpoint: Endpoint, answer: Answer | None) -> None:
+        """Say why a member cannot be asked, once."""
+        if answer is not None:
+            problem = "; ".join(problem.message for problem in answer.problems)
+            error = OvnError(f"{self.name}: {problem}") if problem else None
+            self.log.report_error(f"{self.name} on {endpoint}", error)
 
     def _describe(self) -> str:
         if self._member is None:

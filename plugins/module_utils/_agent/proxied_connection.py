@@ -17,8 +17,9 @@ from .._ovsdb.endpoint import Endpoint
 _CONNECT_SECONDS = 2.0
 _RETRY_SECONDS = 0.1  # a member that has just ended refuses connections before its watch knows
 _HELD_BYTES = 65536  # a client that waits for an answer has sent less
-# What notices a host without power: nobody else would, for Neutron switches off the probes of OVSDB and the kernel's defaults are 15 minutes and 2 hours.
-_DEAD_MILLISECONDS = 3000
+# Until a member that does not even confirm packets is given up. The election of another leader is known sooner; this is for who takes any member. Not less: a
+# member that is busy for some seconds reads nothing either.
+_DEAD_SECONDS = 10
 
 
 class _Half(asyncio.Protocol):
@@ -32,22 +33,16 @@ class _Half(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = t.cast("asyncio.Transport", transport)
-        sock = transport.get_extra_info("socket")
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 1)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _DEAD_MILLISECONDS // 1000)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _DEAD_MILLISECONDS)
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def join(self, other: _Half) -> None:
         """Pass everything on to `other` from now on, beginning with what was held."""
         self.other = other
-        if self._held and other.transport is not None:
-            other.transport.write(bytes(self._held))
-            self._held.clear()
         if self.transport is not None and not self.transport.is_reading():
             self.transport.resume_reading()
+        if self._held and other.transport is not None:
+            other.transport.write(bytes(self._held))  # last: it may pause what was just resumed
+            self._held.clear()
 
     def data_received(self, data: bytes) -> None:
         if self.other is not None and self.other.transport is not None:
@@ -71,6 +66,18 @@ class _Half(asyncio.Protocol):
     def close(self) -> None:
         if self.transport is not None:
             self.transport.close()
+
+
+def _give_up_when_dead(member: _Half) -> None:
+    """Notice a host without power: nobody else would, for Neutron switches off the probes of OVSDB, and the kernel's defaults are 15 minutes and 2 hours."""
+    if member.transport is None:
+        return
+    sock = member.transport.get_extra_info("socket")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _DEAD_SECONDS // 2)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _DEAD_SECONDS // 2)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _DEAD_SECONDS * 1000)
 
 
 class ProxiedConnection(_Half):
@@ -106,11 +113,13 @@ class ProxiedConnection(_Half):
             except (OSError, asyncio.TimeoutError):
                 await asyncio.sleep(_RETRY_SECONDS)
                 continue
-            if self._is_closed():  # meanwhile
+            # Before Python 3.12 `wait_for` may swallow the cancellation by `lead_to` or `close`.
+            if self._is_closed() or endpoint != self.endpoint:
                 member.close()
-            else:
-                member.join(self)
-                self.join(member)
+                return
+            _give_up_when_dead(member)
+            member.join(self)
+            self.join(member)
             return
 
     def _is_closed(self) -> bool:

@@ -9,6 +9,7 @@ Names and addresses that two owners use, and names that another owner would take
 from __future__ import annotations
 
 import collections
+import contextlib
 import ipaddress
 import typing as t
 
@@ -92,6 +93,13 @@ def _schemes(census: Census) -> t.Iterator[CensusWarning]:
             )
 
 
+def _interfaces(texts: t.Iterable[str]) -> t.Iterator[ipaddress.IPv4Interface | ipaddress.IPv6Interface]:
+    """Return what is an address; OVN's schema takes any text, and what is none clashes with nothing."""
+    for text in texts:
+        with contextlib.suppress(ValueError):
+            yield ipaddress.ip_interface(text)
+
+
 def _same_addresses(census: Census) -> t.Iterator[CensusWarning]:
     """Only of ports whose networks are connected: two tenants may have the same addresses apart from each other."""
     segments = Segments(census)
@@ -99,7 +107,7 @@ def _same_addresses(census: Census) -> t.Iterator[CensusWarning]:
     for row in census.of("Logical_Router_Port"):
         segment, component = segments.segment(row), segments.component(row)
         by_mac[segment, row.row["mac"].lower()].append(row)
-        for interface in map(ipaddress.ip_interface, row.row["networks"]):
+        for interface in _interfaces(row.row["networks"]):
             if not interface.ip.is_link_local:
                 by_address[component, interface.ip].append(row)
                 by_network[component, interface.network].append(row)

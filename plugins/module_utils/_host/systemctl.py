@@ -12,12 +12,11 @@ import contextlib
 import dataclasses
 import os
 import pathlib
-import time
 import typing as t
 
 from .._commands import Commands
 from .._errors import OvnError
-from .._units import PROPERTIES, Unit, parse_show
+from .._units import OUR_DROP_IN, OURS, PROPERTIES, Unit, parse_show
 
 
 def systemctl(commands: Commands, *arguments: str) -> str:
@@ -32,7 +31,9 @@ def systemctl(commands: Commands, *arguments: str) -> str:
 
 def read_units(commands: Commands, names: t.Sequence[str]) -> dict[str, Unit]:
     """Return the state of each unit, also of those that are not there."""
-    units = parse_show(systemctl(commands, "show", f"--property={','.join(PROPERTIES)}", "--", *names))
+    units = parse_show(
+        systemctl(commands, "show", "--timestamp=unix", f"--property={','.join(PROPERTIES)}", "--", *names)
+    )
     if len(units) != len(names):
         raise OvnError(
             f"systemctl show printed {len(units)} of the units {', '.join(names)}. Is systemd running on this host?"
@@ -56,9 +57,11 @@ def _with_process(unit: Unit) -> Unit:
 
 
 def _predates_files(unit: Unit) -> bool:
-    """Return whether the process started before one of the files of its unit was written."""
+    """Return whether the process started before one of our files of its unit was written; those of packages come and go without new settings."""
     written = []
     for path in unit.files:
+        if OURS not in path and not path.endswith(OUR_DROP_IN):
+            continue
         with contextlib.suppress(OSError):  # deleted meanwhile
             written.append(os.stat(path).st_mtime)
-    return time.time() - time.monotonic() + unit.started < max(written, default=0.0)
+    return unit.started < max(written, default=0.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .ini import Sections
+from .ini import Sections, plain_value
 
 # Sections that the chart keeps in neutron.conf; the others belong to ml2_conf.ini.
 _OF_NEUTRON_CONF = ("DEFAULT",)
@@ -21,8 +21,8 @@ _SERVER_PODS = ("neutron_server", "neutron_rpc_server", "neutron_ovn_db_sync")
 
 def helm_overrides(sections: Sections, *, secret: str = "", directory: str = "") -> dict[str, t.Any]:
     """Return the overrides; with TLS, `secret` has the client certificate (`tls.key`, `tls.crt`, `ca.crt`) and is mounted at `directory`."""
-    ml2 = {name: _joined(options) for name, options in sections.items() if name not in _OF_NEUTRON_CONF}
-    neutron = {name: _joined(sections[name]) for name in _OF_NEUTRON_CONF if sections.get(name)}
+    ml2 = {name: _values(name, options) for name, options in sections.items() if name not in _OF_NEUTRON_CONF}
+    neutron = {name: _values(name, sections[name]) for name in _OF_NEUTRON_CONF if sections.get(name)}
     overrides: dict[str, t.Any] = {
         "network": {"backend": ["ovn"]},
         "conf": {"neutron": neutron, "plugins": {"ml2_conf": ml2}},
@@ -36,6 +36,9 @@ def helm_overrides(sections: Sections, *, secret: str = "", directory: str = "")
     return overrides
 
 
-def _joined(options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The chart passes texts, numbers and booleans on as they are, lists of texts become a text with commas."""
-    return {name: ",".join(value) if isinstance(value, list) else value for name, value in options.items()}
+def _values(section: str, options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """The chart passes texts, numbers and booleans on as they are; lists and dictionaries become texts."""
+    return {
+        name: value if isinstance(value, (bool, int, float)) else plain_value(section, name, value)
+        for name, value in options.items()
+    }

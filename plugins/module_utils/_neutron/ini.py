@@ -24,7 +24,8 @@ def render_ini(sections: Sections) -> str:
     """
     blocks = []
     for section, options in sections.items():
-        lines = [f"{name} = {_value(section, name, value)}" for name, value in options.items()]
+        # oslo.config replaces $NAME by the value of an option.
+        lines = [f"{name} = {plain_value(section, name, value).replace('$', '$$')}" for name, value in options.items()]
         if lines:
             blocks.append("\n".join([f"[{section}]", *lines]) + "\n")
     return "\n".join([_HEADER, *blocks])
@@ -44,7 +45,8 @@ def check_extra(extra: t.Any, ours: Sections, option: str) -> dict[str, dict[str
     if not isinstance(extra, t.Mapping) or not all(isinstance(options, t.Mapping) for options in extra.values()):
         raise InvalidInput(f"{option} is no dictionary of sections. Give {{SECTION: {{OPTION: VALUE}}}}.")
     for section, options in extra.items():
-        twice = sorted(set(options) & set(ours.get(section, {})))
+        known = {name for name_of, its in ours.items() if _plain(name_of) == _plain(section) for name in its}
+        twice = sorted(name for name in options if _plain(name) in known)
         if twice:
             raise InvalidInput(
                 f"{option} sets {', '.join(twice)} in [{section}], which the collection sets itself. Remove it there and use the option of the role."
@@ -52,19 +54,27 @@ def check_extra(extra: t.Any, ours: Sections, option: str) -> dict[str, dict[str
     return {str(section): dict(options) for section, options in extra.items()}
 
 
-def _value(section: str, name: str, value: t.Any) -> str:
+def _plain(name: t.Any) -> str:
+    """Return the name of a section or option in one spelling: oslo.config tells neither capitals nor dashes apart."""
+    return str(name).replace("-", "_").lower()
+
+
+def plain_value(section: str, name: str, value: t.Any) -> str:
+    """Return a value as text; `InvalidInput` for one that has none. A text of ansible-vault is a sequence, too, before ansible-core 2.19."""
     if isinstance(value, bool):
         text = "true" if value else "false"
     elif isinstance(value, (str, int, float)):
         text = str(value)
     elif isinstance(value, t.Mapping):
         text = ",".join(f"{key}:{item}" for key, item in value.items())
-    elif isinstance(value, t.Sequence):
+    elif isinstance(value, (list, tuple)):
         text = ",".join(str(item) for item in value)
+    elif isinstance(value, t.Sequence):
+        text = str(value)
     else:
         raise InvalidInput(
             f"{name} in [{section}] is {value!r}. Give a text, a number, a boolean, a list or a dictionary."
         )
     if "\n" in text or "\r" in text:
         raise InvalidInput(f"{name} in [{section}] has more than one line. Give one.")
-    return text.replace("$", "$$")  # oslo.config replaces $NAME by the value of an option
+    return text

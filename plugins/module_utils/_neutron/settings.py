@@ -12,9 +12,9 @@ import dataclasses
 import typing as t
 
 SYNC_MODES = ("off", "log", "repair", "migrate")
-# The same address three times: each is one attempt without a pause after a connection was lost (`backoff_free_tries` in ovs/reconnect.py), and at the proxy an
-# attempt lasts until there is a leader.
-_ATTEMPTS = 3
+# So often the same address: each is one attempt without a pause after a connection was lost (`backoff_free_tries` in ovs/reconnect.py). An attempt lasts until
+# there is a leader, with TLS one second at most; and what two elections in a row have used up comes back with the next orderly change of the leader.
+_ATTEMPTS = 20
 # octets that Geneve and its options add to a packet (OVN_GENEVE_... in Neutron's documentation: at least 38)
 _GENEVE_HEADER = 38
 

@@ -17,8 +17,8 @@ def gateway_warnings(host: str, mappings: t.Sequence[Entry] | None, bridges: t.S
     """Return what a gateway lacks. `mappings` and `bridges` are options of the role; None leaves the mappings to somebody else."""
     if not mappings:
         return [
-            f"{host} is a gateway (group ovn_gateways) without a bridge mapping: routers that are scheduled there reach no provider network. Declare "
-            "ovn_hypervisor_bridge_mappings, unless somebody else sets ovn-bridge-mappings there, or take it out of ovn_gateways."
+            f"{host} is a gateway (group ovn_gateways, or ovn_hypervisor_gateway) without a bridge mapping: routers that are scheduled there reach no provider "
+            "network. Declare ovn_hypervisor_bridge_mappings, unless somebody else sets ovn-bridge-mappings there, or let it be no gateway."
         ]
     with_ports = {str(entry.get("name")) for entry in bridges if entry.get("ports")}
     bare = [
@@ -29,6 +29,6 @@ def gateway_warnings(host: str, mappings: t.Sequence[Entry] | None, bridges: t.S
     if not bare:
         return []
     return [
-        f"{host} is a gateway (group ovn_gateways) whose bridges have no port: {', '.join(bare)}. What is sent to these provider networks goes nowhere. Give "
-        "`ports` in ovn_hypervisor_bridge_mappings, unless somebody else adds the port."
+        f"{host} is a gateway (group ovn_gateways, or ovn_hypervisor_gateway) whose bridges have no port: {', '.join(bare)}. What is sent to these "
+        "provider networks goes nowhere. Give `ports` in ovn_hypervisor_bridge_mappings, unless somebody else adds the port."
     ]

@@ -22,7 +22,7 @@ PREFIX = "ovn_metadata_agent_"
 
 @dataclasses.dataclass(frozen=True)
 class MetadataAgentOptions:
-    """The options of the role, `host`, and whether that is a `gateway`."""
+    """The options of the role, `host`, and whether that is a `gateway` without instances."""
 
     host: str
     directory: str
@@ -48,7 +48,7 @@ def desired_metadata_agent(given: Variables, southbound: t.Sequence[str], shared
         nova_host=options.nova_host,
         nova_port=options.nova_port,
         nova_protocol=options.nova_protocol,
-        shared_secret=shared_secret,
+        shared_secret=str(shared_secret),
         private_key=f"{options.directory}/chassis-key.pem" if options.tls else "",
         certificate=f"{options.directory}/chassis-cert.pem" if options.tls else "",
         ca_certificate=f"{options.directory}/ca.pem" if options.tls else "",
@@ -56,7 +56,7 @@ def desired_metadata_agent(given: Variables, southbound: t.Sequence[str], shared
     config = render_ini(merge_sections(ours, check_extra(options.config, ours, f"{PREFIX}config")))
     return {
         "config": config,
-        "service_files": service_files([options.service], config),
+        "service_files": service_files([options.service], config, has_secret=True),
         "service_units": service_units([options.service]),
         "problem": _problem(options, southbound, shared_secret),
     }

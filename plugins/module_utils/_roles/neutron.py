@@ -23,15 +23,17 @@ from .._ovsdb.endpoint import parse_endpoints
 from .._ovsdb.tls_files import TlsFiles
 from .._systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
 from .central_observer import PROGRAM
-from .endpoints import endpoints_of
+from .endpoints import Listener, endpoints_of
+from .foreign_central import is_managed
 from .options import read_options
 from .service_settings import service_files, service_units
-from .variables import Hostvars, Variables, backend_of
+from .variables import Hostvars, Variables, backend_of, first_value
 
 PREFIX = "ovn_neutron_"
 # As the Secret of a client names them
 _SECRET_KEYS = {"private_key": "tls.key", "certificate": "tls.crt", "ca_certificate": "ca.crt"}
 _FILES = {"private_key": "key.pem", "certificate": "cert.pem", "ca_certificate": "ca.pem"}
+_LAST_PORT = 65535
 # What the cluster of a control plane says of its endpoints: inside of it, and outside
 _ANSWERS: dict[Database, tuple[str, ...]] = {
     "northbound": ("northbound",),
@@ -49,8 +51,8 @@ class NeutronOptions:
     tls: bool = True
     leader_proxy: bool = True
     leader_proxy_address: str = "127.0.0.1"
-    leader_proxy_northbound_port: int = 6641
-    leader_proxy_southbound_port: int = 6642
+    leader_proxy_northbound_port: int = 26641
+    leader_proxy_southbound_port: int = 26642
     sync_mode: str = "log"
     metadata: bool = True
     distributed_floating_ip: bool = False
@@ -94,7 +96,10 @@ def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[
         "config": config,
         "files": files,
         "endpoints": {name: list(endpoints[name]) for name in DATABASES},
-        "helm": helm_overrides(sections, secret=options.secret if options.tls else "", directory=options.directory),
+        "helm": _helm(options, endpoints),
+        "proxy_endpoints": dict(zip(DATABASES, (connection.northbound[:1], connection.southbound[:1])))
+        if proxied
+        else {},
         "proxy": _proxy(options, direct) if proxied else {},
         "service_files": service_files(services, config),
         "service_units": service_units(services),
@@ -115,11 +120,16 @@ def neutron_endpoints(
     """Return the ports without a role, of all members: Neutron writes what the role of chassis keeps from it.
 
     In this order: what is given as `northbound_endpoints` and `southbound_endpoints`, what the cluster of the control plane has answered (`inside` of it or for
-    clients outside), one port of each central host.
+    clients outside), one port of each central host. A control plane of others has no port without a role beside that of chassis, and `ovn_northbound_endpoints`
+    and `ovn_southbound_endpoints` say where it is.
     """
     found: dict[Database, list[str]] = {}
+    central: Variables = hostvars[central_hosts[0]] if central_hosts else {}
+    managed = is_managed(central)
     for database in DATABASES:
         declared = as_list(given.get(f"{database}_endpoints") or [])
+        if not managed and not declared:
+            declared = as_list(first_value(central, f"ovn_{database}_endpoints"))
         if declared:
             found[database] = [str(endpoint) for endpoint in parse_endpoints(declared)]
         elif _is_cluster(hostvars, central_hosts):
@@ -127,7 +137,8 @@ def neutron_endpoints(
             texts = (known.get(f"{name}_inside" if inside else name) for name in _ANSWERS[database])
             found[database] = as_list(next((text for text in texts if text), ""))
         else:
-            found[database] = endpoints_of(central_hosts, hostvars, database, "unrestricted", tls=tls)
+            listener: Listener = "unrestricted" if managed else "client"
+            found[database] = endpoints_of(central_hosts, hostvars, database, listener, tls=tls)
     return found
 
 
@@ -144,6 +155,11 @@ def _check(options: NeutronOptions) -> None:
         raise InvalidInput(
             f'{PREFIX}leader_proxy_address is "{options.leader_proxy_address}". Give an address of this host, such as 127.0.0.1.'
         ) from e
+    ports = (options.leader_proxy_northbound_port, options.leader_proxy_southbound_port)
+    if not all(0 < port <= _LAST_PORT for port in ports):
+        raise InvalidInput(
+            f"{PREFIX}leader_proxy_northbound_port and {PREFIX}leader_proxy_southbound_port are {ports[0]} and {ports[1]}. Use ports from 1 to {_LAST_PORT}."
+        )
     if options.leader_proxy_northbound_port == options.leader_proxy_southbound_port:
         raise InvalidInput(
             f"{PREFIX}leader_proxy_northbound_port and {PREFIX}leader_proxy_southbound_port are both {options.leader_proxy_northbound_port}. "
@@ -192,6 +208,14 @@ def _proxy(options: NeutronOptions, direct: OvnConnection) -> dict[str, t.Any]:
         "sandbox": sandbox,
         "revision": sandbox_revision(text, sandbox),
     }
+
+
+def _helm(options: NeutronOptions, endpoints: t.Mapping[Database, t.Sequence[str]]) -> dict[str, t.Any]:
+    """Return the overrides, for pods wherever the role runs: the members themselves, and files with the names of the Secret."""
+    files = {name: f"{options.directory}/{file}" for name, file in _SECRET_KEYS.items()} if options.tls else {}
+    connection = OvnConnection(list(endpoints["northbound"]), list(endpoints["southbound"]), **files)
+    sections = merge_sections(server_sections(connection, _server_options(options)), options.config)
+    return helm_overrides(sections, secret=options.secret if options.tls else "", directory=options.directory)
 
 
 def _patch(direct: OvnConnection) -> dict[str, t.Any]:

@@ -11,13 +11,23 @@ from __future__ import annotations
 import hashlib
 import typing as t
 
+from .._units import OUR_DROP_IN
 
-def service_files(services: t.Iterable[str], config: str) -> list[dict[str, str]]:
-    """Return a drop-in for each unit: a process that was started with other settings has another digest, so a run that was cut off is finished by the next."""
-    digest = hashlib.sha256(config.encode()).hexdigest()[:16]
+_SALT, _ROUNDS = b"c5c3.ovn settings", 100_000
+
+
+def service_files(services: t.Iterable[str], config: str, *, has_secret: bool = False) -> list[dict[str, str]]:
+    """Return a drop-in for each unit: a process that was started with other settings has another digest, so a run that was cut off is finished by the next.
+
+    Everybody may read a drop-in. Where the text has a secret, it costs something to find that by trial.
+    """
+    text = config.encode()
+    digest = (
+        hashlib.pbkdf2_hmac("sha256", text, _SALT, _ROUNDS) if has_secret else hashlib.sha256(text).digest()
+    ).hex()[:16]
     content = f"# Written by Ansible: changes are lost.\n[Service]\nEnvironment=OVN_SETTINGS={digest}\n"
     return [
-        {"path": f"/etc/systemd/system/{_unit(service)}.d/50-c5c3-ovn.conf", "content": content} for service in services
+        {"path": f"/etc/systemd/system/{_unit(service)}.d{OUR_DROP_IN}", "content": content} for service in services
     ]
 
 

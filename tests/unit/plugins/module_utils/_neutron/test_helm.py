@@ -25,6 +25,11 @@ def test_sections_go_where_the_chart_has_their_file() -> None:
     }
 
 
+def test_numbers_and_dictionaries_become_what_the_file_would_have() -> None:
+    values = helm_overrides({"x": {"ports": [1, 2], "map": {"a": 1}, "n": 3}})["conf"]["plugins"]["ml2_conf"]["x"]
+    assert values == {"ports": "1,2", "map": "a:1", "n": 3}
+
+
 def test_with_tls_the_secret_is_mounted_where_the_files_are_named() -> None:
     mounts = helm_overrides(SECTIONS, secret="ovn-client-neutron", directory="/etc/neutron/ovn")["pod"]["mounts"]
     server = mounts["neutron_server"]["neutron_server"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections import UserString
 from typing import Any
 
 import pytest
@@ -52,6 +53,20 @@ def test_what_is_ours_is_refused_and_the_rest_passes() -> None:
     }
     with pytest.raises(InvalidInput, match=r"extra_option sets ovn_nb_connection in \[ovn\]"):
         check_extra({"ovn": {"ovn_nb_connection": "z"}}, ours, "extra_option")
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [{"OVN": {"ovn_nb_connection": "z"}}, {"ovn": {"ovn-nb-connection": "z"}}, {"ovn": {"OVN_NB_CONNECTION": 1}}],
+)
+def test_another_spelling_is_the_same_option(extra: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match="which the collection sets itself"):
+        check_extra(extra, {"ovn": {"ovn_nb_connection": "x"}}, "extra_option")
+
+
+def test_a_text_of_a_vault_is_a_text() -> None:
+    """Before ansible-core 2.19 it is a sequence, and no str."""
+    assert "o = secret\n" in render_ini({"s": {"o": UserString("secret")}})
 
 
 @pytest.mark.parametrize("extra", ["text", ["ovn"], {"ovn": "text"}, {"ovn": None}])

@@ -56,6 +56,15 @@ def test_a_central_host_lets_in_whom_the_table_of_flows_names() -> None:
     assert {one["protocol"] for one in found["options"]["ports"]} == {"tcp"}
 
 
+def test_neutron_is_a_client_where_it_runs_on_machines() -> None:
+    hosts = machines(controller1={"ansible_host": "192.0.2.31"}, cloud={"ovn_backend": "kubernetes"})
+    groups = {**GROUPS, "ovn_controllers": ["controller1", "cloud"]}
+    found = sources(desired_firewall(all_managed(hosts), groups, "central1"))
+    assert found[6641] == found[16642] == ["192.0.2.31", *CENTRAL]
+    assert "192.0.2.31" not in found[6642] + found[6643]
+    assert desired_firewall(all_managed(hosts), groups, "controller1")["options"]["state"] == "absent"
+
+
 @pytest.mark.parametrize(
     ("variables", "state", "printed"),
     [

@@ -463,6 +463,6 @@ def test_declared_endpoints_need_no_address() -> None:
 def test_a_gateway_is_warned_of_and_no_other_host() -> None:
     gateway = desired_state({**MACHINE, "gateway": True})["warnings"]
     assert [text.partition(":")[0] for text in gateway] == [
-        "h1 is a gateway (group ovn_gateways) without a bridge mapping"
+        "h1 is a gateway (group ovn_gateways, or ovn_hypervisor_gateway) without a bridge mapping"
     ]
     assert desired_state({**MACHINE, "gateway": False})["warnings"] == []

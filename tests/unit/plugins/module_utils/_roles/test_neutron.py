@@ -27,14 +27,15 @@ def options_of(text: str, section: str) -> dict[str, str]:
 def test_a_machine_connects_through_the_proxy_which_knows_the_members() -> None:
     desired = desired_neutron(MACHINE, ENDPOINTS)
     options = options_of(desired["config"], "ovn")
-    assert options["ovn_nb_connection"] == "ssl:127.0.0.1:6641,ssl:127.0.0.1:6641,ssl:127.0.0.1:6641"
-    assert options["ovn_sb_connection"] == "ssl:127.0.0.1:6642,ssl:127.0.0.1:6642,ssl:127.0.0.1:6642"
+    assert set(options["ovn_nb_connection"].split(",")) == {"ssl:127.0.0.1:26641"}
+    assert set(options["ovn_sb_connection"].split(",")) == {"ssl:127.0.0.1:26642"}
+    assert desired["proxy_endpoints"] == {"northbound": ["ssl:127.0.0.1:26641"], "southbound": ["ssl:127.0.0.1:26642"]}
     assert options["ovn_nb_private_key"] == "/etc/neutron/ovn/key.pem"
     environment = desired["proxy"]["environment"]
     assert environment["OVN_NORTHBOUND"] == "ssl:192.0.2.1:6641,ssl:192.0.2.2:6641"
     assert environment["OVN_SOUTHBOUND"] == "ssl:192.0.2.1:16642,ssl:192.0.2.2:16642"
-    assert environment["OVN_NORTHBOUND_LISTEN"] == "tcp:127.0.0.1:6641"
-    assert environment["OVN_SOUTHBOUND_LISTEN"] == "tcp:127.0.0.1:6642"
+    assert environment["OVN_NORTHBOUND_LISTEN"] == "tcp:127.0.0.1:26641"
+    assert environment["OVN_SOUTHBOUND_LISTEN"] == "tcp:127.0.0.1:26642"
     assert environment["OVN_PRIVATE_KEY"] == "/etc/neutron/ovn/key.pem"
 
 
@@ -67,7 +68,7 @@ def test_without_tls_there_are_no_files() -> None:
     assert desired["files"] == {}
     assert "private_key" not in desired["config"]
     assert "pod" not in desired["helm"]
-    assert options_of(desired["config"], "ovn")["ovn_nb_connection"].startswith("tcp:127.0.0.1:6641")
+    assert options_of(desired["config"], "ovn")["ovn_nb_connection"].startswith("tcp:127.0.0.1:26641")
 
 
 def test_services_run_with_the_digest_of_their_settings() -> None:
@@ -103,7 +104,9 @@ def test_off_without_quotes_is_off() -> None:
     [
         ({"sync_mode": "fix"}, r"ovn_neutron_sync_mode is fix\. Use one of off, log, repair, migrate\."),
         ({"leader_proxy_address": "localhost"}, r'ovn_neutron_leader_proxy_address is "localhost"\. Give an address'),
-        ({"leader_proxy_southbound_port": 6641}, r"are both 6641\. Give each database a port of its own\."),
+        ({"leader_proxy_southbound_port": 26641}, r"are both 26641\. Give each database a port of its own\."),
+        ({"leader_proxy_northbound_port": 0}, r"are 0 and 26642\. Use ports from 1 to 65535\."),
+        ({"leader_proxy_southbound_port": 70000}, r"are 26641 and 70000\. Use ports from 1 to 65535\."),
         ({"config": {"ovn": {"ovn_nb_connection": "x"}}}, r"ovn_neutron_config sets ovn_nb_connection in \[ovn\]"),
         ({"connection_timeout": "soon"}, r'ovn_neutron_connection_timeout is "soon"'),
     ],
@@ -115,8 +118,8 @@ def test_what_cannot_be_meant_is_refused(given: dict[str, t.Any], message: str) 
 
 def test_an_ipv6_proxy_has_brackets() -> None:
     desired = desired_neutron({**MACHINE, "leader_proxy_address": "::1"}, ENDPOINTS)
-    assert "ssl:[::1]:6641" in desired["config"]
-    assert desired["proxy"]["environment"]["OVN_NORTHBOUND_LISTEN"] == "tcp:[::1]:6641"
+    assert "ssl:[::1]:26641" in desired["config"]
+    assert desired["proxy"]["environment"]["OVN_NORTHBOUND_LISTEN"] == "tcp:[::1]:26641"
 
 
 def test_machines_give_the_ports_without_a_role() -> None:
@@ -151,3 +154,19 @@ def test_a_cluster_says_where_it_is() -> None:
         "southbound": ["ssl:198.51.100.1:6642"],
     }
     assert neutron_endpoints(hosts, ["cluster"], {}) == {"northbound": [], "southbound": []}
+
+
+def test_helm_gets_the_members_and_the_names_of_the_secret_wherever_the_role_runs() -> None:
+    ovn = desired_neutron({**MACHINE, "secret": "s"}, ENDPOINTS)["helm"]["conf"]["plugins"]["ml2_conf"]["ovn"]
+    assert ovn["ovn_nb_connection"] == "ssl:192.0.2.1:6641,ssl:192.0.2.2:6641"
+    assert ovn["ovn_nb_private_key"] == "/etc/neutron/ovn/tls.key"
+
+
+def test_an_ovn_of_others_has_one_southbound_port_and_says_where_it_is() -> None:
+    foreign = {name: {**variables, "ovn_central_managed": False} for name, variables in HOSTS.items()}
+    assert neutron_endpoints(foreign, ["db1"], {}) == {
+        "northbound": ["ssl:192.0.2.1:6641"],
+        "southbound": ["ssl:192.0.2.1:6642"],
+    }
+    named = {"db1": {**foreign["db1"], "ovn_northbound_endpoints": ["tcp:192.0.2.7:6641"]}}
+    assert neutron_endpoints(named, ["db1"], {})["northbound"] == ["tcp:192.0.2.7:6641"]
