@@ -9,7 +9,9 @@ systemd units: daemons that are restarted only if they run with old settings or 
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import os
+import re
 import shlex
 import typing as t
 
@@ -20,6 +22,7 @@ PROPERTIES = (
 MASKS = "/etc/systemd/system"
 OURS = "c5c3-ovn-"
 OUR_DROP_IN = "/50-c5c3-ovn.conf"  # in a unit of somebody else
+_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+(?= UTC)")
 _ENABLED = ("enabled", "enabled-runtime")
 
 
@@ -88,9 +91,11 @@ def read_blocks(text: str) -> t.Iterator[tuple[dict[str, str], str]]:
 
 
 def _seconds(text: str) -> float:
-    """Return the time that `systemctl --timestamp=unix` prints, like @1795000000; 0 for none."""
-    digits = text.lstrip("@")
-    return float(digits) if digits.isdigit() else 0.0
+    """Return the time that `systemctl --timestamp=us+utc` prints, like `Fri 2026-11-27 10:28:20.123456 UTC`; 0 for none."""
+    found = _TIME.search(text)
+    if not found:
+        return 0.0
+    return datetime.datetime.strptime(f"{found[0]} +0000", "%Y-%m-%d %H:%M:%S.%f %z").timestamp()
 
 
 def parse_show(text: str, exists: t.Callable[[str], bool] = os.path.lexists) -> list[Unit]:

@@ -32,7 +32,7 @@ def systemctl(commands: Commands, *arguments: str) -> str:
 def read_units(commands: Commands, names: t.Sequence[str]) -> dict[str, Unit]:
     """Return the state of each unit, also of those that are not there."""
     units = parse_show(
-        systemctl(commands, "show", "--timestamp=unix", f"--property={','.join(PROPERTIES)}", "--", *names)
+        systemctl(commands, "show", "--timestamp=us+utc", f"--property={','.join(PROPERTIES)}", "--", *names)
     )
     if len(units) != len(names):
         raise OvnError(

@@ -121,6 +121,22 @@ def test_what_runs_although_it_has_to_be_masked(desired: DesiredUnit, unit: Unit
     assert running_masked([desired], {NAME: unit}) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Fri 2026-11-27 10:28:20.250000 UTC", 1795775300.25),
+        ("", 0.0),
+        ("n/a", 0.0),
+    ],
+)
+def test_the_time_of_a_start_has_its_fraction(text: str, seconds: float) -> None:
+    (unit,) = parse_show(
+        f"Id=a.service\nExecMainStartTimestamp={text}\nFragmentPath=/x/a.service\nDropInPaths=/x/d /x/e\n"
+    )
+    assert unit.started == seconds
+    assert unit.files == ("/x/a.service", "/x/d", "/x/e")
+
+
 def test_show_is_read_block_by_block() -> None:
     text = (
         'MainPID=2649\nEnvironment=A=1 "B=x y"\nId=a.service\nLoadState=loaded\nActiveState=active\n'
