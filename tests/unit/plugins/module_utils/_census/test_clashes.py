@@ -150,3 +150,9 @@ def test_one_owner_may_do_what_it_likes() -> None:
     for row in routers.northbound.tables["Logical_Router"]:
         row["external_ids"] = KUBE_OVN
     assert subjects(routers.northbound) == []
+
+
+def test_what_is_no_address_clashes_with_nothing() -> None:
+    """OVN's schema takes any text for the networks of a router's port."""
+    bad = ("10.0.0.1/33", "10.0.0.1/33")
+    assert subjects(Routers(bad).northbound) == []

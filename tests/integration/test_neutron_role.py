@@ -1,0 +1,163 @@
+"""The role ovn_neutron in a Kubernetes cluster: what Neutron's pods, its resource and a Helm chart get from a real API server."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pathlib
+import typing as t
+
+import _playbooks
+import pytest
+import yaml
+
+if t.TYPE_CHECKING:
+    from _apiserver import ApiServer
+    from _pki import Pki
+
+COLLECTION = pathlib.Path(__file__).resolve().parents[2]
+GROUP = "/apis/neutron.openstack.c5c3.io/v1alpha1"
+ENDPOINTS = {
+    "ovn_neutron_northbound_endpoints": ["ssl:192.0.2.1:31641", "ssl:192.0.2.2:31641"],
+    "ovn_neutron_southbound_endpoints": ["ssl:192.0.2.1:31642"],
+}
+
+
+class Cloud:
+    """A cluster where Neutron runs, and the files of its certificate on the control node."""
+
+    def __init__(self, root: pathlib.Path, server: ApiServer, namespace: str, pki: Pki) -> None:
+        self.root, self.server, self.namespace = root, server, namespace
+        self.clients = root / "clients"
+        self.clients.mkdir()
+        files = pki.issue("neutron")
+        self.files = {"tls.key": files.private_key, "tls.crt": files.certificate, "ca.crt": files.ca_certificate}
+        for name, path in zip(("neutron-key.pem", "neutron-cert.pem", "ca.pem"), self.files.values()):
+            (self.clients / name).write_bytes(pathlib.Path(path).read_bytes())
+        self.helm = root / "overrides.yaml"
+        self.playbook = root / "play.yml"
+        self.playbook.write_text(
+            json.dumps([{"hosts": "ovn_controllers", "gather_facts": False, "roles": ["c5c3.ovn.ovn_neutron"]}])
+        )
+
+    def run(self, *arguments: str, **variables: t.Any) -> tuple[int, str]:
+        host = {
+            "ovn_backend": "kubernetes",
+            "ovn_kubeconfig": self.server.kubeconfig,
+            "ovn_neutron_namespace": self.namespace,
+            "ovn_neutron_clients_directory": str(self.clients),
+            "ovn_neutron_helm_file": str(self.helm),
+            **ENDPOINTS,
+            **variables,
+        }
+        inventory = _playbooks.write_inventory(
+            self.root / "inventory.yml", {"ovn_controllers": {"hosts": {"cloud": host}}}
+        )
+        done = _playbooks.run(
+            ["-i", str(inventory), str(self.playbook), *arguments], _playbooks.environment(self.root / "scratch")
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    def get(self, path: str) -> t.Any:
+        return json.loads(self.server.request("GET", path))
+
+    def names(self, kind: str) -> set[str]:
+        items = self.get(f"/api/v1/namespaces/{self.namespace}/{kind}")["items"]
+        return {item["metadata"]["name"] for item in items}
+
+
+@pytest.fixture
+def cloud(short_dir: pathlib.Path, api_server: ApiServer, namespace: str, pki: Pki) -> Cloud:
+    return Cloud(short_dir, api_server, namespace, pki)
+
+
+def changed(output: str) -> int:
+    return int(output.rpartition("changed=")[2].split()[0])
+
+
+def test_pods_get_a_secret_a_config_map_and_overrides_and_a_second_run_changes_nothing(cloud: Cloud) -> None:
+    code, output = cloud.run("--check")
+    assert code == 0, output
+    predicted = changed(output)
+    assert "ovn-client-neutron" not in cloud.names("secrets")
+    assert "ovn-neutron" not in cloud.names("configmaps")
+    assert not cloud.helm.exists()
+
+    code, output = cloud.run()
+    assert code == 0, output
+    assert changed(output) == predicted == 3
+    secret = cloud.get(f"/api/v1/namespaces/{cloud.namespace}/secrets/ovn-client-neutron")
+    assert {name: base64.b64decode(text) for name, text in secret["data"].items()} == {
+        name: pathlib.Path(path).read_bytes() for name, path in cloud.files.items()
+    }
+    (text,) = cloud.get(f"/api/v1/namespaces/{cloud.namespace}/configmaps/ovn-neutron")["data"].values()
+    assert "ovn_nb_connection = ssl:192.0.2.1:31641,ssl:192.0.2.2:31641\n" in text
+    assert "ovn_nb_private_key = /etc/neutron/ovn/tls.key\n" in text
+    overrides = yaml.safe_load(cloud.helm.read_text())
+    assert overrides["conf"]["plugins"]["ml2_conf"]["ovn"]["ovn_sb_connection"] == "ssl:192.0.2.1:31642"
+    assert cloud.helm.stat().st_mode & 0o077 == 0
+
+    code, output = cloud.run()
+    assert (code, changed(output)) == (0, 0), output
+
+    code, output = cloud.run(ovn_neutron_southbound_endpoints=["ssl:192.0.2.9:31642"])
+    assert (code, changed(output)) == (0, 2), output
+    (text,) = cloud.get(f"/api/v1/namespaces/{cloud.namespace}/configmaps/ovn-neutron")["data"].values()
+    assert "ovn_sb_connection = ssl:192.0.2.9:31642\n" in text
+
+
+def test_the_key_is_in_no_output(cloud: Cloud) -> None:
+    code, output = cloud.run("--diff", "-vvv")
+    assert code == 0, output
+    key = (cloud.clients / "neutron-key.pem").read_text().splitlines()[1]
+    assert key not in output
+    assert base64.b64encode((cloud.clients / "neutron-key.pem").read_bytes()).decode() not in output
+
+
+def test_a_neutron_resource_gets_the_endpoints_and_keeps_the_rest(cloud: Cloud) -> None:
+    (definition,) = (
+        one
+        for one in yaml.safe_load_all((COLLECTION / "tests/testbed/operator/neutron.yaml").read_text())
+        if one["kind"] == "CustomResourceDefinition"
+    )
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    cloud.server.request("POST", definitions, definition)
+    try:
+        code, output = cloud.run(ovn_neutron_resource="neutron")
+        assert code != 0, output
+        assert "There is no Neutron neutron in the namespace" in output
+
+        place = f"{GROUP}/namespaces/{cloud.namespace}/neutrons"
+        cloud.server.request(
+            "POST",
+            place,
+            {
+                "apiVersion": "neutron.openstack.c5c3.io/v1alpha1",
+                "kind": "Neutron",
+                "metadata": {"name": "neutron"},
+                "spec": {"ovn": {"enabled": True, "nbConnection": "tcp:192.0.2.77:6641"}},
+            },
+        )
+        code, output = cloud.run(ovn_neutron_resource="neutron")
+        assert code == 0, output
+        assert cloud.get(f"{place}/neutron")["spec"]["ovn"] == {
+            "enabled": True,
+            "nbConnection": "ssl:192.0.2.1:31641,ssl:192.0.2.2:31641",
+            "sbConnection": "ssl:192.0.2.1:31642",
+        }
+        code, output = cloud.run(ovn_neutron_resource="neutron")
+        assert (code, changed(output)) == (0, 0), output
+    finally:
+        cloud.server.request("DELETE", f"{definitions}/{definition['metadata']['name']}")
+
+
+def test_what_is_missing_is_named_and_nothing_is_written(cloud: Cloud) -> None:
+    (cloud.clients / "neutron-cert.pem").unlink()
+    code, output = cloud.run()
+    assert code != 0
+    assert "neutron-cert.pem is not on the control node. Give ovn_pki_clients the entry neutron" in output
+    assert "ovn-neutron" not in cloud.names("configmaps")
+
+    code, output = cloud.run(ovn_neutron_northbound_endpoints=[])
+    assert code != 0
+    assert "No endpoint of the databases is known to cloud." in output
