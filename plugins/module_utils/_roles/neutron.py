@@ -104,7 +104,7 @@ def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[
         "service_files": service_files(services, config),
         "service_units": service_units(services),
         "neutron_patch": _patch(direct),
-        "warnings": _warnings(options),
+        "warnings": [*_sync_warnings(options), *_name_warnings(options, connection)],
     }
 
 
@@ -223,7 +223,27 @@ def _patch(direct: OvnConnection) -> dict[str, t.Any]:
     return {"ovn": {"nbConnection": ",".join(direct.northbound), "sbConnection": ",".join(direct.southbound)}}
 
 
-def _warnings(options: NeutronOptions) -> list[str]:
+def _name_warnings(options: NeutronOptions, connection: OvnConnection) -> list[str]:
+    """The proxy resolves names; the library of Neutron connects to IPv6 addresses alone by name (ovs/socket_util.py: inet_create_socket_active)."""
+    hosts = {endpoint.host for endpoint in parse_endpoints([*connection.northbound, *connection.southbound])}
+    names = sorted(host for host in hosts if not _is_address(host))
+    if not names:
+        return []
+    return [
+        f"Neutron of {options.host} gets names of members: {', '.join(names)}. The Python library of Open vSwitch finds no IPv4 address by a name. Give "
+        f"addresses as {PREFIX}northbound_endpoints and {PREFIX}southbound_endpoints, unless something replaces the names before Neutron reads them."
+    ]
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
+def _sync_warnings(options: NeutronOptions) -> list[str]:
     if options.sync_mode in ("off", "log"):
         return []
     return [

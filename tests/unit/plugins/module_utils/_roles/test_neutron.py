@@ -91,6 +91,16 @@ def test_a_mode_that_deletes_rows_is_a_warning(mode: str, warned: bool) -> None:
     assert all(f"ovn_neutron_sync_mode of controller1 is {mode}: " in text for text in warnings)
 
 
+def test_names_are_a_warning_where_nobody_resolves_them() -> None:
+    named: dict[Database, list[str]] = {
+        "northbound": ["ssl:ovn-nb-0.ovn:6641", "ssl:192.0.2.1:6641"],
+        "southbound": ["ssl:[2001:db8::1]:16642"],
+    }
+    (warning,) = desired_neutron(CLUSTER, named)["warnings"]
+    assert warning.startswith("Neutron of controller1 gets names of members: ovn-nb-0.ovn. ")
+    assert desired_neutron(MACHINE, named)["warnings"] == []  # the proxy resolves them
+
+
 def test_off_without_quotes_is_off() -> None:
     """YAML reads it as false."""
     assert (
