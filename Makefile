@@ -27,6 +27,9 @@ kind-down:  ## Remove every trace of the clusters
 openstack: $(STAMP)  ## A real Neutron on machines with OVN: instances, metadata, a floating IP, and the death of the leader under API calls
 	@tests/testbed/openstack up
 
+bench-openstack: $(STAMP)  ## Measure in it: ports, and outages of the leader, with the leader proxy and without
+	@tests/testbed/openstack bench
+
 openstack-down:  ## Remove every trace of it
 	@tests/testbed/openstack down
 
@@ -52,4 +55,4 @@ BUDGET ?= 120
 simulate: $(STAMP)  ## Explore sequences of faults and runs in a model: SEED, DEPTH (events), BUDGET (seconds)
 	@PYTHONPATH=tests .venv/bin/python -m simulation --seed $(SEED) --depth $(DEPTH) --budget $(BUDGET)
 
-.PHONY: help sandbox sandbox-down kind operator kind-down openstack openstack-down test test-kind docs chaos bench simulate
+.PHONY: help sandbox sandbox-down kind operator kind-down openstack openstack-down bench-openstack test test-kind docs chaos bench simulate
