@@ -54,7 +54,7 @@ def settings_in_shapes(_machines: Machines) -> list[Figure]:
         ours("warm up"),
         _one_command() | {"name": "warm up"},
     ]
-    for _ in range(ROUNDS):
+    for _number in range(ROUNDS):
         tasks += [ours("unchanged"), *single_keys(), *_command_for_each_key(), _one_command()]
     play_of = {"hosts": "shapes", "gather_facts": False}
     try:

@@ -166,7 +166,7 @@ def test_a_client_waits_for_a_leader_that_comes_late_and_for_the_next_one(
 ) -> None:
     """With TLS an attempt ends after a second (ovs/reconnect.py), and the one after it must not wait."""
     northbound = clusters["northbound"]
-    for _ in range(2):
+    for _number in range(2):
         killed = [northbound.leader, northbound.followers[0]]
         for member in killed:
             member.kill()

@@ -87,7 +87,7 @@ class Container:
         control = f"--unixctl={self.directory}/ovsdb-server.ctl"
         words = ["ovsdb-server", str(file), f"--remote=p{socket}", control, "--no-chdir", "-vconsole:off"]
         self.database = Daemon(words, self.directory / "database.log")
-        until(lambda: (self.sockets / "db.sock").exists(), "the database")
+        until((self.sockets / "db.sock").exists, "the database")
         self.vsctl("init")
 
     def vsctl(self, *words: str) -> str:

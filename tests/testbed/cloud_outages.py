@@ -9,6 +9,7 @@ import time
 import urllib.error
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from cloud_machines import CENTRALS, Failed, machines, say, ssh
 from cloud_neutron import Api, ready_api
@@ -26,13 +27,21 @@ def _leader() -> str:
     raise Failed("No member of the Northbound leads")
 
 
+class Call(NamedTuple):
+    """A call that was acknowledged: when it began and ended (monotonic), and the network that it has created."""
+
+    start: float
+    end: float
+    network: str
+
+
 @dataclasses.dataclass
 class Load:
     """Clients that create networks one after the other, until they are stopped."""
 
     api: Api
     clients: int = 2
-    acknowledged: list[tuple[float, float, str]] = dataclasses.field(default_factory=list)
+    acknowledged: list[Call] = dataclasses.field(default_factory=list)
     failed: list[str] = dataclasses.field(default_factory=list)
     hit: float = 0.0  # when something happened (monotonic)
 
@@ -43,7 +52,7 @@ class Load:
             thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._stopped.set()
         for thread in self._threads:
             thread.join()
@@ -62,18 +71,18 @@ class Load:
                 self.failed.append(f"{type(e).__name__}: {e}")
                 time.sleep(0.2)
             else:
-                self.acknowledged.append((start, time.monotonic(), made["id"]))
+                self.acknowledged.append(Call(start, time.monotonic(), made["id"]))
 
     def gap(self) -> float:
         """Return the longest time without an acknowledged call, from when something happened, in seconds; endless if none came after that."""
-        ends = sorted(end for _, end, _ in self.acknowledged if end > self.hit)
+        ends = sorted(call.end for call in self.acknowledged if call.end > self.hit)
         return max((later - earlier for earlier, later in zip([self.hit, *ends], ends)), default=float("inf"))
 
     def acknowledged_since(self, start: float) -> bool:
-        return any(end > start for _, end, _ in list(self.acknowledged))
+        return any(call.end > start for call in list(self.acknowledged))
 
     def median(self) -> float:
-        return sorted(end - start for start, end, _ in self.acknowledged)[len(self.acknowledged) // 2]
+        return sorted(call.end - call.start for call in self.acknowledged)[len(self.acknowledged) // 2]
 
 
 def _end(leader: str) -> None:
@@ -119,8 +128,8 @@ def _measure(api: Api, outage: str) -> tuple[str, Load]:
             _restore(leader)  # calls that wait come to an end
     lost = _lost(load, leader)
     _restore(leader)
-    for _, _, network in load.acknowledged:
-        api.call("DELETE", f"networks/{network}")
+    for call in load.acknowledged:
+        api.call("DELETE", f"networks/{call.network}")
     if lost:
         raise Failed(
             f"{leader} {outage}: {lost} of {len(load.acknowledged)} acknowledged networks are not in the Northbound"
@@ -131,7 +140,7 @@ def _measure(api: Api, outage: str) -> tuple[str, Load]:
 def _lost(load: Load, leader: str) -> int:
     other = next(name for name in CENTRALS if name != leader)
     switches = set(ssh(other, "ovn-nbctl --no-leader-only --bare --columns=name list Logical_Switch").split())
-    return sum(f"neutron-{network}" not in switches for _, _, network in load.acknowledged)
+    return sum(f"neutron-{call.network}" not in switches for call in load.acknowledged)
 
 
 def leader_death(api: Api) -> str:

@@ -46,7 +46,7 @@ class DatabaseProxy:
         self.name, self.log = name, log
         self.endpoints = endpoints
         self._leader_only = LEADER_ONLY[name]
-        self._states = [LedMember() for _ in endpoints]
+        self._states = [LedMember() for _endpoint in endpoints]
         self._member: int | None = None
         self._connections: set[ProxiedConnection] = set()
         self._loop = asyncio.get_running_loop()

@@ -107,7 +107,7 @@ class ProxiedConnection(_Half):
         loop = asyncio.get_running_loop()
         while not self._is_closed():
             try:
-                _, member = await asyncio.wait_for(
+                _transport, member = await asyncio.wait_for(
                     loop.create_connection(lambda: _Half(self.close), endpoint.host, endpoint.port), _CONNECT_SECONDS
                 )
             except (OSError, asyncio.TimeoutError):

@@ -103,7 +103,7 @@ def _interfaces(texts: t.Iterable[str]) -> t.Iterator[ipaddress.IPv4Interface | 
 def _same_addresses(census: Census) -> t.Iterator[CensusWarning]:
     """Only of ports whose networks are connected: two tenants may have the same addresses apart from each other."""
     segments = Segments(census)
-    by_mac, by_address, by_network = (collections.defaultdict[t.Any, list[OwnedRow]](list) for _ in range(3))
+    by_mac, by_address, by_network = (collections.defaultdict[t.Any, list[OwnedRow]](list) for _number in range(3))
     for row in census.of("Logical_Router_Port"):
         segment, component = segments.segment(row), segments.component(row)
         by_mac[segment, row.row["mac"].lower()].append(row)

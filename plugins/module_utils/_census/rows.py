@@ -112,7 +112,12 @@ def take_census(tables: Tables, *, operated: bool) -> Census:
     _ask_their_holders(rows, owners, held)
     return Census(
         OwnedRow(
-            table, uuid, _name(table, row), owners[table, uuid], row, tuple(holder for _, holder in held[table, uuid])
+            table,
+            uuid,
+            _name(table, row),
+            owners[table, uuid],
+            row,
+            tuple(holder for _uuid, holder in held[table, uuid]),
         )
         for (table, uuid), row in rows.items()
     )

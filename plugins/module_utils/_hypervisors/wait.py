@@ -26,9 +26,9 @@ _MOST_LISTED = 5
 _PAUSE = 1.0  # between looks at the Southbound database
 
 
-def our_pods(name: str, components: t.Iterable[str] = COMPONENTS) -> str:
-    """Return the label selector of the DaemonSets of these components, and of their pods."""
-    parts = ",".join(components)
+def our_pods(name: str, components: t.Iterable[str] | None = None) -> str:
+    """Return the label selector of the DaemonSets of these components (None: Open vSwitch and ovn-controller), and of their pods."""
+    parts = ",".join(COMPONENTS if components is None else components)
     return f"app.kubernetes.io/managed-by={MANAGER},app.kubernetes.io/instance={name},app.kubernetes.io/component in ({parts})"
 
 

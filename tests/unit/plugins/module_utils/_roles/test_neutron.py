@@ -21,7 +21,7 @@ HOSTS = {"db1": {"ovn_address": "192.0.2.1"}, "db2": {"ovn_address": "192.0.2.2"
 
 def options_of(text: str, section: str) -> dict[str, str]:
     part = text.partition(f"[{section}]\n")[2].partition("\n\n")[0]
-    return {name.strip(): value.strip() for name, _, value in (line.partition("=") for line in part.splitlines())}
+    return {name.strip(): value.strip() for name, _sign, value in (line.partition("=") for line in part.splitlines())}
 
 
 def test_a_machine_connects_through_the_proxy_which_knows_the_members() -> None:
