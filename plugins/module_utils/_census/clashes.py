@@ -57,28 +57,32 @@ def _same_names(census: Census) -> t.Iterator[CensusWarning]:
                 )
 
 
+def _of_one_name(rows: t.Iterable[OwnedRow], others: t.Mapping[str, OwnedRow]) -> t.Iterator[tuple[OwnedRow, OwnedRow]]:
+    """Return each row with the one of `others` (by name) that has its name, if they may have different owners."""
+    for row in rows:
+        other = others.get(row.name)
+        if other and _apart([row, other]):
+            yield row, other
+
+
 def _ports_of_both_kinds(census: Census) -> t.Iterator[CensusWarning]:
     routers = {row.name: row for row in census.of("Logical_Router_Port")}
-    for row in census.of("Logical_Switch_Port"):
-        other = routers.get(row.name)
-        if other and _apart([row, other]):
-            yield CensusWarning(
-                f"port {row.name}",
-                f"A switch and a router have a port of this name: {_told([row, other])}. northd gives one of them no Port_Binding.",
-                "Rename one of them in the system that owns it.",
-            )
+    for row, other in _of_one_name(census.of("Logical_Switch_Port"), routers):
+        yield CensusWarning(
+            f"port {row.name}",
+            f"A switch and a router have a port of this name: {_told([row, other])}. northd gives one of them no Port_Binding.",
+            "Rename one of them in the system that owns it.",
+        )
 
 
 def _implicit_sets(census: Census) -> t.Iterator[CensusWarning]:
     groups = {f"{row.name}_ip{version}": row for row in census.of("Port_Group") for version in (4, 6)}
-    for row in census.of("Address_Set"):
-        group = groups.get(row.name)
-        if group and _apart([row, group]):
-            yield CensusWarning(
-                f"Address_Set {row.name}",
-                f"northd makes a set of the same name of a port group: {_told([row, group])}. Rules of one owner match addresses of the other.",
-                "Rename one of them in the system that owns it.",
-            )
+    for row, group in _of_one_name(census.of("Address_Set"), groups):
+        yield CensusWarning(
+            f"Address_Set {row.name}",
+            f"northd makes a set of the same name of a port group: {_told([row, group])}. Rules of one owner match addresses of the other.",
+            "Rename one of them in the system that owns it.",
+        )
 
 
 def _schemes(census: Census) -> t.Iterator[CensusWarning]:
