@@ -47,7 +47,7 @@ def container_settings(
         private_key=private_key,
         certificate=certificate,
         ca_certificate=ca_certificate,
-        workers=-1 if workers is None else workers,
+        workers=workers,
     )
     of_container = {
         "DEFAULT": {"state_path": state_path},

@@ -22,12 +22,12 @@ def metadata_agent_settings(
     private_key: str = "",
     certificate: str = "",
     ca_certificate: str = "",
-    workers: int = -1,
+    workers: int | None = None,
 ) -> dict[str, dict[str, t.Any]]:
     """Return the sections of `neutron_ovn_metadata_agent.ini`.
 
     `southbound` are endpoints where the agent has the role of its chassis, `open_vswitch` the endpoint of the local database (`unix:FILE`). Without
-    `shared_secret` (it may come from another file) the option is left out, and with negative `workers` the agent's default counts.
+    `shared_secret` (it may come from another file) the option is left out, and without `workers` the agent's default counts.
     """
     default: dict[str, t.Any] = {
         "nova_metadata_host": nova_host,
@@ -36,7 +36,7 @@ def metadata_agent_settings(
     }
     if shared_secret:
         default["metadata_proxy_shared_secret"] = shared_secret
-    if workers >= 0:
+    if workers is not None:
         default["metadata_workers"] = workers
     ovn: dict[str, t.Any] = {"ovn_sb_connection": list(southbound)}
     if private_key:

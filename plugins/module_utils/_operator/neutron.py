@@ -13,9 +13,7 @@ import typing as t
 from .._api.names import Object
 from .._errors import OvnError
 from .._kubernetes.client import Cluster
-
-API_VERSION = "neutron.openstack.c5c3.io/v1alpha1"
-KIND = "Neutron"
+from .._neutron.resource import API_VERSION, KIND, connection_fields
 
 
 def neutron_patch(neutron: Object, name: str, namespace: str, endpoints: t.Mapping[str, str]) -> Object | None:
@@ -29,10 +27,10 @@ def neutron_patch(neutron: Object, name: str, namespace: str, endpoints: t.Mappi
         return None
     if (reference.get("namespace") or neutron["metadata"].get("namespace")) != namespace:
         return None
-    wanted = {
-        "nbConnection": endpoints.get("northbound") or "",
-        "sbConnection": endpoints.get("southboundUnrestricted") or endpoints.get("southbound") or "",
-    }
+    wanted = connection_fields(
+        endpoints.get("northbound") or "",
+        endpoints.get("southboundUnrestricted") or endpoints.get("southbound") or "",
+    )
     wanted = {key: value for key, value in wanted.items() if value and ovn.get(key) != value}
     return {"spec": {"ovn": wanted}} if wanted else None
 

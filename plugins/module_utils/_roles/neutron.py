@@ -18,6 +18,7 @@ from .._errors import InvalidInput
 from .._inventory import as_list
 from .._neutron.helm import helm_overrides
 from .._neutron.ini import check_extra, merge_sections, render_ini
+from .._neutron.resource import connection_fields
 from .._neutron.settings import SYNC_MODES, OvnConnection, ServerOptions, server_sections
 from .._ovsdb.endpoint import parse_endpoints
 from .._ovsdb.tls_files import TlsFiles
@@ -220,7 +221,7 @@ def _helm(options: NeutronOptions, endpoints: t.Mapping[Database, t.Sequence[str
 
 def _patch(direct: OvnConnection) -> dict[str, t.Any]:
     """Return the specification of a Neutron resource (`neutron.openstack.c5c3.io/v1alpha1`) with the endpoints."""
-    return {"ovn": {"nbConnection": ",".join(direct.northbound), "sbConnection": ",".join(direct.southbound)}}
+    return {"ovn": connection_fields(",".join(direct.northbound), ",".join(direct.southbound))}
 
 
 def _name_warnings(options: NeutronOptions, connection: OvnConnection) -> list[str]:

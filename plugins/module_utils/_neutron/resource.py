@@ -1,0 +1,20 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The Neutron resource, whose endpoints the operator and the role ovn_neutron fill in. Pure.
+"""
+
+from __future__ import annotations
+
+API_VERSION = "neutron.openstack.c5c3.io/v1alpha1"
+KIND = "Neutron"
+
+
+def connection_fields(northbound: str, southbound: str) -> dict[str, str]:
+    """Return the fields of `spec.ovn` that say where the databases are, endpoints with commas between them.
+
+    Neutron writes tables that the role of chassis keeps from it, so the Southbound is meant at its port without a role.
+    """
+    return {"nbConnection": northbound, "sbConnection": southbound}
