@@ -37,7 +37,7 @@ def address(machine: str) -> str:
     return f"{NETWORK}.{ {**CENTRALS, **COMPUTES, **ADDED, **GATEWAYS, **CONTROLLER}[machine] }"
 
 
-def ssh(machine: str, command: str, *, stdin: str = "", check: bool = True, timeout: float = 120) -> str:
+def ssh(machine: str, command: str, *, check: bool = True, timeout: float = 120) -> str:
     """Return what the command prints on the machine."""
     done = subprocess.run(
         [
@@ -48,7 +48,7 @@ def ssh(machine: str, command: str, *, stdin: str = "", check: bool = True, time
             f"root@{address(machine)}",
             command,
         ],
-        input=stdin,
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=timeout,
