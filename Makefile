@@ -27,7 +27,7 @@ kind-down:  ## Remove every trace of the clusters
 openstack: $(STAMP)  ## A real Neutron on machines with OVN: instances, metadata, a floating IP, and the death of the leader under API calls
 	@tests/testbed/openstack up
 
-bench-openstack: $(STAMP)  ## Measure in it: ports, and outages of the leader, with the leader proxy and without
+bench-openstack: $(STAMP)  ## Measure in it: outages of gateways and leaders, with the leader proxy and without; ports
 	@tests/testbed/openstack bench
 
 openstack-down:  ## Remove every trace of it

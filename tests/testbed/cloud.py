@@ -2,10 +2,11 @@
 
     cloud.py install FOLDER NEUTRON   put Neutron (a virtual environment) and its database on the machines; c5c3.ovn.neutron starts it
     cloud.py outages FOLDER           how long API calls get no answer when the leader of the Northbound ends, dies, or its machine loses its power
+    cloud.py gateways FOLDER          how long a floating IP does not answer when the machine of its gateway loses its power, with BFD and without
     cloud.py vlan FOLDER              a provider network with a VLAN, from outside to an instance
     cloud.py distributed FOLDER       the floating IP answers although both gateways are dead; ovn_neutron_distributed_floating_ip is on
     cloud.py added FOLDER             an instance on a compute node that came later, compute3
-    cloud.py ports FOLDER             seconds from the call that creates a port until its flows are there
+    cloud.py ports FOLDER [NUMBER]    seconds from the call that creates a port until its flows are there, beside that many ports
     cloud.py prove FOLDER             networks, instances, metadata, a floating IP, and the death of the leader's machine while the API is called
 
 Nobody here knows what c5c3.ovn.neutron does: the file that it writes is the only thing about OVN that Neutron gets.
@@ -24,6 +25,7 @@ import urllib.error
 from pathlib import Path
 from typing import Any
 
+from cloud_gateways import gateway, gateway_death, gateways
 from cloud_machines import (
     ADDED,
     COMPUTES,
@@ -42,14 +44,13 @@ from cloud_machines import (
     step,
     wait_until,
 )
-from cloud_neutron import Api, Guest, allow, create_guest, create_port, ready_api, rules_of
+from cloud_neutron import Api, Guest, allow, create_guest, ready_api, rules_of
 from cloud_outages import OUTAGES, leader_death, outages
+from cloud_ports import ports
 
 FILES = HERE / "cloud"
 _PROVIDER = "203.0.113.0/24"
 _VLAN, _TAGGED = "192.0.2.128/25", 3
-_PORTS = 10
-_PINGS = 300
 
 
 def install(folder: Path, neutron: Path) -> None:
@@ -118,7 +119,7 @@ def prove(folder: Path) -> None:
     with step("Floating IP: nobody passes the security group, then a ping and HTTP from outside"):
         _floating_ip(api, provider, guests[0])
     with step("Death of the gateway that has the floating IP"):
-        say("  " + _gateway_death(api))
+        say("  " + gateway_death(api))
     with step("Death of the machine that leads the Northbound, while two clients call the API"):
         say("  " + leader_death(api))
 
@@ -180,26 +181,6 @@ def added(_folder: Path) -> None:
         _check_metadata(guest)
         other = api.call("GET", "ports?name=vm1")["ports"][0]["fixed_ips"][0]["ip_address"]
         guest.run(f"ping -c 3 -i 0.2 -W 2 {other}")
-
-
-def ports(_folder: Path) -> None:
-    """Print how long it takes from the call that creates a port until ovn-controller has installed its flows (ovn-installed)."""
-    api = ready_api()
-    network = api.call("GET", "networks?name=tenant")["networks"][0]
-    seconds = []
-    for number in range(_PORTS):
-        start = time.monotonic()
-        port = create_port(api, network, f"timed{number}", "compute1")
-        guest = Guest(port["name"], "compute1", port)
-        guest.plug()
-        ssh("compute1", f"ovs-vsctl --timeout=60 wait-until Interface {guest.tap} external_ids:ovn-installed=true")
-        seconds.append(time.monotonic() - start)
-        guest.unplug()
-        api.call("DELETE", f"ports/{port['id']}")
-    ordered = sorted(seconds)
-    say(
-        f"{_PORTS} ports, from the call to their flows: median {ordered[_PORTS // 2]:.2f} s, {ordered[0]:.2f} to {ordered[-1]:.2f} s"
-    )
 
 
 def _networks(api: Api) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -264,41 +245,10 @@ def _floating_ip(api: Api, provider: dict[str, Any], guest: Guest) -> None:
         lambda: f"hello from {guest.name}" in outside(f"curl -s -m 3 http://{ip}/index.html", check=False),
         f"{ip} serves no HTTP",
     )
-    say(f"  {ip} is {guest.ip} on {guest.node}, through {_gateway()}")
+    say(f"  {ip} is {guest.ip} on {guest.node}, through {gateway()}")
 
 
-def _gateway() -> str:
-    text = ssh(
-        "central1",
-        "ovn-sbctl --no-leader-only --bare --columns=chassis find Port_Binding type=chassisredirect | head -1 | "
-        "xargs -r ovn-sbctl --no-leader-only --bare --columns=hostname list Chassis",
-    )
-    return text.strip() or "no gateway"
-
-
-def _gateway_death(api: Api) -> str:
-    """Ping the floating IP ten times a second while the machine of its gateway loses its power."""
-    ip = api.call("GET", "floatingips")["floatingips"][0]["floating_ip_address"]
-    before = _gateway()
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        ping = pool.submit(outside, f"ping -D -i 0.1 -W 1 -c {_PINGS} {ip}", check=False)
-        time.sleep(3)
-        machines("crash", before)
-        text = ping.result()
-    after = _gateway()
-    machines("boot", before)
-    answered = [
-        float(line[1:].partition("]")[0]) for line in text.splitlines() if line.startswith("[") and "bytes from" in line
-    ]
-    gap = max((later - earlier for earlier, later in zip(answered, answered[1:])), default=float("inf"))
-    if after == before or not answered or gap > _PINGS / 10 / 2:
-        raise Failed(
-            f"{before} lost its power, and {ip} is through {after}; {len(answered)} of {_PINGS} pings were answered"
-        )
-    return f"{before} lost its power: {ip} is through {after}, no answer for {gap:.1f} s, {_PINGS - len(answered)} of {_PINGS} packets lost"
-
-
-COMMANDS = {"prove": prove, "vlan": vlan, "distributed": distributed, "added": added, "ports": ports}
+COMMANDS = {"prove": prove, "vlan": vlan, "distributed": distributed, "added": added, "gateways": gateways}
 
 
 def main() -> int:
@@ -312,12 +262,17 @@ def main() -> int:
     measuring = commands.add_parser("outages")
     measuring.add_argument("folder", type=Path)
     measuring.add_argument("kinds", nargs="*", choices=[[], *OUTAGES])
+    timing = commands.add_parser("ports")
+    timing.add_argument("folder", type=Path)
+    timing.add_argument("others", nargs="?", type=int, default=0)
     arguments = parser.parse_args()
     try:
         if arguments.command == "install":
             install(arguments.folder, arguments.neutron)
         elif arguments.command == "outages":
             outages(arguments.folder, arguments.kinds)
+        elif arguments.command == "ports":
+            ports(arguments.folder, arguments.others)
         else:
             COMMANDS[arguments.command](arguments.folder)
     except (Failed, urllib.error.HTTPError, subprocess.SubprocessError) as e:
