@@ -58,3 +58,27 @@ def interconnection(*, clustered: bool) -> str:
     """The commands that start the databases of interconnection beside a standalone OVN."""
     address = " ".join(f"--db-ic-{name}-cluster-local-addr=127.0.0.11" for name in ("nb", "sb")) if clustered else ""
     return f"{_CTL} start_ic_ovsdb {address} {_QUIET}"
+
+
+def kolla() -> str:
+    """The commands that Kolla Ansible 22.2.0 starts in its containers, for one host: clustered databases with files of its own names, northd with a socket
+    that has no process id in its name, a relay beside them, and listeners that are rows of the databases.
+    """
+    address, run, lib, log = "127.0.0.11", "/run/ovn", "/var/lib/ovn/volumes", "/var/log/ovn"
+    commands = [_FOLDERS, f"mkdir -p {run} {lib}/ovn-nb {lib}/ovn-sb; "]
+    for name, port in (("nb", 6641), ("sb", 6642)):
+        commands += [
+            f"{_CTL} run_{name}_ovsdb --db-{name}-cluster-local-addr={address} --db-{name}-sock={run}/ovn{name}_db.sock ",
+            f"--db-{name}-pidfile={run}/ovn{name}_db.pid --db-{name}-file={lib}/ovn-{name}/ovn{name}.db --ovn-{name}-logfile={log}/ovn-{name}-db.log ",
+            f"> /dev/null 2>&1 & until [ -S {run}/ovn{name}_db.sock ]; do sleep 0.1; done; ",
+            f"ovn-{name}ctl --db=unix:{run}/ovn{name}_db.sock --timeout=30 --inactivity-probe=60000 set-connection ptcp:{port}:0.0.0.0; ",
+        ]
+    databases = f"--ovnnb-db=tcp:{address}:6641 --ovnsb-db=tcp:{address}:6642"
+    relay = f"{run}/ovnsb_db_relay_1"
+    commands += [
+        f"ovn-northd -vconsole:emer {databases} --pidfile={run}/ovn-northd.pid --unixctl={run}/ovn-northd.ctl {_QUIET.replace(';', '&')}",
+        f"{_CTL} start_sb_relay_ovsdb --db-sb-relay-remote=tcp:{address}:6642 --db-sb-relay-ctrl-sock={relay}.ctl --db-sb-relay-pidfile={relay}.pid ",
+        f"--db-sb-relay-sock={run}/ovnsb_db_1.sock --db-sb-relay-use-remote-in-db=no {_QUIET}",
+        f"ovn-nbctl --db=tcp:{address}:6641 --wait=sb --timeout=30 sync; ",
+    ]
+    return "".join([*commands, _COMPARED.replace("DIRECTORY", run)])

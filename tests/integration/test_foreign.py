@@ -132,6 +132,30 @@ def test_the_role_alone_refuses_it_too(site: LocalSite) -> None:
     assert is_untouched(done), done.output
 
 
+def test_kollas_containers(site: LocalSite) -> None:
+    """Its files and listeners have other names and places than those of ovn-ctl alone; its relays are not members."""
+    site.prepare = _ovn_ctl.kolla()
+    done = site.run("c5c3.ovn.verify", **FOREIGN)
+    assert done.code == 0, done.output
+    for line in (
+        "OVN is healthy",
+        "Northbound healthy leader c1, 1/1 members, term 1",
+        "Southbound healthy leader c1, 1/1 members, term 1",
+        "northd healthy active on c1 Heartbeat not sent the last one was number 1, northd answered it",
+        "Addresses healthy 2/2 answer clients",
+    ):
+        assert line in done.output
+    assert is_untouched(done), done.output
+
+
+def test_a_census_of_kollas_databases(site: LocalSite) -> None:
+    site.prepare = _ovn_ctl.kolla()
+    done = site.run("c5c3.ovn.census", **FOREIGN)
+    assert done.code == 0, done.output
+    assert "rows unknown NB_Global 1 Connection 1 No warnings." in done.output
+    assert is_untouched(done), done.output
+
+
 # --- interconnection --------------------------------------------------------------------------------------------------
 
 
