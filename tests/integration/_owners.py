@@ -1,4 +1,8 @@
-"""A Northbound database with the rows of several owners, written as their systems write them. The sources of the marks are named in _census/marks.py."""
+"""A Northbound database with the rows of several owners, written as their systems write them. The sources of the marks are named in _census/marks.py.
+
+Rows of kube-ovn are copies of those that its controller 1.16.2 wrote for nodes, pods, subnets, a Vpc, a NetworkPolicy and a security group; two lack the
+vendor, as in its releases before 1.15.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +79,17 @@ KUBE_OVN = r"""
     ls-add vlan10 -- set logical_switch vlan10 external_ids:vendor=kube-ovn
     lsp-add vlan10 localnet.vlan10 -- lsp-set-type localnet.vlan10 localnet -- lsp-set-addresses localnet.vlan10 unknown
       -- lsp-set-options localnet.vlan10 network_name=provider localnet_learn_fdb=true
-      -- set logical_switch_port localnet.vlan10 external_ids:vendor=kube-ovn"""
+      -- set logical_switch_port localnet.vlan10 external_ids:vendor=kube-ovn
+    pg-add node.node1 -- set port_group node.node1 external_ids:vendor=kube-ovn external_ids:np=node/node1 external_ids:node=node1
+    pg-add web.default -- set port_group web.default external_ids:np=default/web
+      -- acl-add web.default to-lport 2000 ip4 drop
+    create address_set name=web.default.ingress.allow.IPv4.0 external_ids:np=default/web/ingress
+    lr-add vpc1 -- set logical_router vpc1 external_ids:vendor=kube-ovn options:dynamic_neigh_routers=true options:mac_binding_age_threshold=300
+    lrp-add vpc1 vpc1-vpc2 00:00:00:c5:c3:04 169.254.0.1/30
+      -- set logical_router_port vpc1-vpc2 external_ids:vendor=kube-ovn external_ids:lr=vpc1 peer=vpc2-vpc1
+    lr-nat-add vpc1 dnat_and_snat 192.0.2.111 10.30.0.2
+    create load_balancer name=vpc-vpc1-tcp-load external_ids:vendor=kube-ovn
+    lsp-add ovn-default vip1.default -- set logical_switch_port vip1.default external_ids:vendor=kube-ovn external_ids:ls=ovn-default"""
 
 # With ENABLE_EXTERNAL_VPC kube-ovn puts subnets at Neutron's routers.
 AT_NEUTRONS_ROUTER = rf"""

@@ -16,7 +16,7 @@ import typing as t
 from .marks import UNKNOWN, family, owner_by_mark, owner_by_name
 from .rows import Census, OwnedRow
 from .segments import Segments
-from .warning import CensusWarning
+from .warning import CensusWarning, owners_of
 
 # The schema has no index for these names; clients find a row by its name all the same.
 _NOT_UNIQUE = ("Logical_Switch", "Logical_Router", "Load_Balancer")
@@ -25,6 +25,7 @@ _NOT_UNIQUE = ("Logical_Switch", "Logical_Router", "Load_Balancer")
 def clash_warnings(census: Census) -> list[CensusWarning]:
     return [
         *_same_names(census),
+        *_shared_switches(census),
         *_ports_of_both_kinds(census),
         *_implicit_sets(census),
         *_schemes(census),
@@ -55,6 +56,21 @@ def _same_names(census: Census) -> t.Iterator[CensusWarning]:
                     f"{len(rows)} rows have this name: {_told(rows)}. Who looks for it by name may change or delete the other one.",
                     "Rename one of them in the system that owns it.",
                 )
+
+
+def _shared_switches(census: Census) -> t.Iterator[CensusWarning]:
+    """kube-ovn takes a switch that has the name of one of its subnets, whoever made it."""
+    ports = collections.defaultdict(list)
+    for port in census.of("Logical_Switch_Port"):
+        for holder in port.holders:
+            ports[holder].append(port)
+    for switch in census.of("Logical_Switch"):
+        if len({port.family for port in ports[switch.uuid]} - {UNKNOWN}) > 1:
+            yield CensusWarning(
+                f"Logical_Switch {switch.name}",
+                f"It has ports of several owners: {owners_of(ports[switch.uuid])}. Who deletes the switch deletes the ports of the others.",
+                "Give the network of one of them another name in the system that owns it.",
+            )
 
 
 def _of_one_name(rows: t.Iterable[OwnedRow], others: t.Mapping[str, OwnedRow]) -> t.Iterator[tuple[OwnedRow, OwnedRow]]:

@@ -11,7 +11,8 @@ The marks are those that the systems write. Sources, as of their releases of 202
   ovn_client.py of the mechanism driver (DHCP_Options have `subnet_id`, DNS has `ls_name`, both without a prefix),
   neutron/services/portforwarding/drivers/ovn/driver.py (load balancers of port forwardings), neutron/services/bgp/constants.py.
 - ovn-octavia-provider: common/constants.py, and `_build_external_ids` in helper.py.
-- kube-ovn: pkg/ovs/ovn-nb-*.go (`vendor`), ovn-nb-migration.go and util.go (names); before 1.15 not all rows have `vendor`.
+- kube-ovn: the rows that 1.16.2 writes, of which all have `vendor` but NAT, BFD and Gateway_Chassis; pkg/ovs/ovn-nb-migration.go and util.go (keys and names
+  of rows of releases before 1.15, which lack it).
 - OVN-Kubernetes: go-controller/pkg/types/const.go (names, `k8s.ovn.org/`), pkg/libovsdb/ops/db_object_ids.go, pkg/util/util.go (`HashForOVN`),
   pkg/ovn/gateway.go, pkg/ovn/topology/topologyfactory.go.
 - Ours: _connectivity_test/network.py.
@@ -39,6 +40,8 @@ OWNERS = (NEUTRON, OCTAVIA, KUBE_OVN, OVN_KUBERNETES, OURS, UNKNOWN)
 _UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _UUID_WITH_UNDERSCORES = _UUID.replace("-", "_").replace("0_9a_f", "0-9a-f")
 _NEUTRONS_OWN_KEYS = {"DHCP_Options": "subnet_id"}
+# In releases before 1.15 they are all that tells.
+_KUBE_OVN_KEYS = {"ACL": {"parent"}, "Port_Group": {"np", "sg"}, "Address_Set": {"np", "sg"}}
 _OVN_KUBERNETES_KEYS = frozenset(
     {"k8s-cluster-router", "physical_ip", "physical_ips", "gateway-physical-ip", "ic-node"}
 )
@@ -49,7 +52,7 @@ _NAMES: dict[str, dict[str, str]] = {
     "Logical_Switch": {
         NEUTRON: rf"neutron-{_UUID}|evpn-ls-.+",
         KUBE_OVN: r"ovn-default",
-        OVN_KUBERNETES: r"(?:ext|exgw|join)_.+|transit_switch|ovn_(?:layer2|localnet)_switch",
+        OVN_KUBERNETES: r"(?:ext|join)_.+|exgw-.+|transit_switch|ovn_(?:layer2|localnet)_switch",
     },
     "Logical_Switch_Port": {
         NEUTRON: rf"provnet-{_UUID}",
@@ -75,7 +78,7 @@ _NAMES: dict[str, dict[str, str]] = {
     "Address_Set": {
         # Those of security groups have the names of their port groups since port groups are used; as_… is older.
         NEUTRON: rf"(?:pg|ag)_{_UUID_WITH_UNDERSCORES}_ip[46]|as_ip[46]_{_UUID_WITH_UNDERSCORES}",
-        KUBE_OVN: r"ovn\.sg\..+\.associated\.v[46]|.+\.(?:in|e)gress\.(?:allow|except)\.(?:ip[46]|all)(?:\.\d+)?|VEG\.[0-9a-f]{12}\.ipv[46]",
+        KUBE_OVN: r"ovn\.sg\..+\.associated\.v[46]|.+\.(?:in|e)gress\.(?:allow|except)\.IPv[46]\.(?:\d+|all)|VEG\.[0-9a-f]{12}\.ipv[46]",
         OVN_KUBERNETES: _HASH,
     },
     "Load_Balancer": {
@@ -110,6 +113,8 @@ def owner_by_mark(table: str, row: Row) -> str:
         return OVN_KUBERNETES
     if table == "Logical_Switch_Port" and ids.get("pod") == "true":  # kube-ovn has the name of the pod there
         return OVN_KUBERNETES
+    if _KUBE_OVN_KEYS.get(table, set()) & set(ids):
+        return KUBE_OVN
     if any(key.startswith("octavia:") for key in ids) or (table == "Load_Balancer" and "neutron:vip" in ids):
         return OCTAVIA
     if any(key.startswith(("neutron:", "neutron-")) for key in ids) or _NEUTRONS_OWN_KEYS.get(table) in ids:

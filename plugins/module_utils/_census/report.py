@@ -13,6 +13,7 @@ import typing as t
 from .._databases import DATABASE_NAMES
 from .._errors import InvalidInput
 from .clashes import clash_warnings
+from .kube_ovn import kube_ovn_warnings
 from .marks import NEUTRON, OWNERS
 from .neutron_maintenance import maintenance_warnings
 from .neutron_sync import parse_mode, sync_warnings
@@ -43,11 +44,11 @@ def census_lines(
 
 
 def census_warnings(census: Census, modes: t.Sequence[str]) -> list[CensusWarning]:
-    """Return all warnings. Those about Neutron need one that has rows, or one that is declared."""
+    """Return all warnings. Those about Neutron need one that has rows, or one that is declared; those about kube-ovn one that has rows."""
     of_neutron = (
         [*sync_warnings(census, modes), *maintenance_warnings(census)] if modes or NEUTRON in census.families else []
     )
-    return [*of_neutron, *clash_warnings(census)]
+    return [*of_neutron, *kube_ovn_warnings(census), *clash_warnings(census)]
 
 
 def _warning_lines(warnings: t.Sequence[CensusWarning]) -> list[str]:

@@ -29,6 +29,19 @@ def test_one_name_of_two_owners(table: str, one: Ids, other: Ids, clash: bool) -
     assert subjects(northbound) == ([f"{table} join"] if clash else [])
 
 
+def test_a_switch_with_ports_of_two_owners() -> None:
+    """kube-ovn 1.16.2 beside OVN-Kubernetes: its subnet `join` found a switch of that name."""
+    northbound = Northbound()
+    ports = [
+        northbound.add("Logical_Switch_Port", ids, name=name) for name, ids in (("jtor-GR_n", {}), ("x", KUBE_OVN))
+    ]
+    northbound.add("Logical_Switch", {}, name="join", ports=ports)
+    northbound.add("Logical_Switch", NETWORK, ports=[northbound.add("Logical_Switch_Port", {}, name="by-hand")])
+    assert subjects(northbound) == ["Logical_Switch join"]
+    (warning,) = clash_warnings(northbound.census())
+    assert "It has ports of several owners: kube-ovn 1, ovn-kubernetes 1." in warning.cause
+
+
 def test_neutron_and_octavia_are_one_installation() -> None:
     northbound = Northbound()
     northbound.add("Load_Balancer", {"neutron:vip": "10.0.0.9"}, name="x")
