@@ -146,7 +146,7 @@ class _NodePorts:
 
     def _spread(self, addresses: t.Mapping[str, str | None], index: int) -> str:
         """Return the node for a member without one: another node than those of the others, as far as there are enough."""
-        names = [name for node in self.usable if addresses[name := node["metadata"]["name"]]]
+        names = [name for node in self.usable if addresses[(name := node["metadata"]["name"])]]
         names = names or [name for name, address in addresses.items() if address]
         first = names[index % len(names)]
         name = next((one for one in [first, *names] if one not in self.taken), first)
