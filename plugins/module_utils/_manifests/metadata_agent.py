@@ -15,8 +15,8 @@ import typing as t
 
 from .._api.names import GROUP, Component, Object
 from .._launchers.metadata_agent import SCRIPT
-from .._neutron.agent_container import NovaMetadataAddress, container_settings, normalized
-from .._neutron.ini import merge_sections, render_ini
+from .._neutron.agent_container import NovaMetadataAddress, container_settings
+from .._neutron.ini import merge_sections, normalized, render_ini
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
 from . import node_certificates
 from .node_pods import OVS_RUN, config_map_volume, image_fields, mount, node_pod, probe, sockets_volume, variables

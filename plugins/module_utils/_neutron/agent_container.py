@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .ini import Sections, merge_sections
+from .ini import DEFAULT, has_option, merge_sections
 from .metadata_agent import metadata_agent_settings
 
 SECRET_OPTION = "metadata_proxy_shared_secret"
@@ -50,30 +50,16 @@ def container_settings(
         workers=workers,
     )
     of_container = {
-        "DEFAULT": {"state_path": state_path},
+        DEFAULT: {"state_path": state_path},
         "agent": {"root_helper": _ROOT_HELPER},
         "oslo_concurrency": {"lock_path": f"{state_path}/lock"},
     }
     return merge_sections(ours, of_container)
 
 
-def normalized(sections: Sections) -> dict[str, dict[str, t.Any]]:
-    """Return them as oslo.config knows them: names of sections in small letters, except for DEFAULT, and options with underscores."""
-    return merge_sections(
-        *(
-            {_section(section): {option.replace("-", "_"): value for option, value in options.items()}}
-            for section, options in sections.items()
-        )
-    )
-
-
 def is_ours(section: str, option: str) -> bool:
     """Return whether the agent has this option from `container_settings`, or from the Secret."""
     nova = NovaMetadataAddress("", 0, "")
     ours = container_settings([], ("x", "x", "x"), nova, open_vswitch="", state_path="", workers=0)
-    ours["DEFAULT"].update({SECRET_OPTION: "", _SOCKET_OPTION: ""})
-    return option.replace("-", "_").lower() in ours.get(_section(section), {})
-
-
-def _section(name: str) -> str:
-    return name if name == "DEFAULT" else name.lower()
+    ours[DEFAULT].update({SECRET_OPTION: "", _SOCKET_OPTION: ""})
+    return has_option(ours, section, option)

@@ -13,6 +13,7 @@ import typing as t
 from .._errors import InvalidInput
 
 Sections = t.Mapping[str, t.Mapping[str, t.Any]]
+DEFAULT = "DEFAULT"  # the section of options without a section
 _HEADER = "# Written by Ansible: changes are lost.\n"
 
 
@@ -40,23 +41,53 @@ def merge_sections(*parts: Sections) -> dict[str, dict[str, t.Any]]:
     return merged
 
 
+def normalized(sections: Sections) -> dict[str, dict[str, t.Any]]:
+    """Return the sections with the names that oslo.config finds in files, those that are one for it in one.
+
+    It knows a section by its name in small letters, DEFAULT alone as it stands, and an option by its name with underscores (oslo_config/cfg.py:
+    `_normalize_group_name`, `Opt.dest`). In documentation and on command lines options have dashes as well, which it does not read in files.
+    """
+    return merge_sections(
+        *(
+            {section_name(section): {option_name(option): value for option, value in options.items()}}
+            for section, options in sections.items()
+        )
+    )
+
+
+def section_name(name: t.Any) -> str:
+    """Return the name of a section as `normalized` has it."""
+    return str(name) if name == DEFAULT else str(name).lower()
+
+
+def option_name(name: t.Any) -> str:
+    """Return the name of an option as `normalized` has it. Capitals count, for oslo.config as well."""
+    return str(name).replace("-", "_")
+
+
+def has_option(sections: Sections, section: str, option: str) -> bool:
+    """Return whether normalized sections have this option, whatever its spelling; also in capitals, which are meant, though nobody would read them."""
+    return option_name(option).lower() in sections.get(section_name(section), {})
+
+
 def check_extra(extra: t.Any, ours: Sections, option: str) -> dict[str, dict[str, t.Any]]:
-    """Return sections that users add; `InvalidInput` if these are none, or set what has an option of its own. `option` is the name that users know."""
+    """Return sections that users add, normalized. `option` is the name that users know.
+
+    `InvalidInput` if these are no sections, set what has an option of its own (`ours`, normalized), or have a section [default], which nobody reads.
+    """
     if not isinstance(extra, t.Mapping) or not all(isinstance(options, t.Mapping) for options in extra.values()):
         raise InvalidInput(f"{option} is no dictionary of sections. Give {{SECTION: {{OPTION: VALUE}}}}.")
     for section, options in extra.items():
-        known = {name for name_of, its in ours.items() if _plain(name_of) == _plain(section) for name in its}
-        twice = sorted(name for name in options if _plain(name) in known)
+        if section_name(section) == DEFAULT.lower():
+            raise InvalidInput(
+                f"{option} has a section [{section}]. For oslo.config it is another one than [{DEFAULT}], and nobody reads it. Write {DEFAULT}."
+            )
+        twice = sorted(name for name in options if has_option(ours, section, name))
         if twice:
             raise InvalidInput(
                 f"{option} sets {', '.join(twice)} in [{section}], which the collection sets itself. Remove it there and use the option of the role."
             )
-    return {str(section): dict(options) for section, options in extra.items()}
-
-
-def _plain(name: t.Any) -> str:
-    """Return the name of a section or option in one spelling: oslo.config tells neither capitals nor dashes apart."""
-    return str(name).replace("-", "_").lower()
+    return normalized(extra)
 
 
 def plain_value(section: str, name: str, value: t.Any) -> str:

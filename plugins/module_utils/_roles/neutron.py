@@ -17,7 +17,7 @@ from .._databases import DATABASES, Database
 from .._errors import InvalidInput
 from .._inventory import as_list
 from .._neutron.helm import helm_overrides
-from .._neutron.ini import check_extra, merge_sections, render_ini
+from .._neutron.ini import Sections, check_extra, merge_sections, render_ini
 from .._neutron.resource import connection_fields
 from .._neutron.settings import SYNC_MODES, OvnConnection, ServerOptions, server_sections
 from .._ovsdb.endpoint import parse_endpoints
@@ -90,14 +90,14 @@ def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[
     proxied = on_machine and options.leader_proxy and bool(direct.northbound)
     connection = direct.through_proxy(*_listeners(options).values()) if proxied else direct
     ours = server_sections(connection, _server_options(options))
-    sections = merge_sections(ours, check_extra(options.config, ours, f"{PREFIX}config"))
-    config = render_ini(sections)
+    extra = check_extra(options.config, ours, f"{PREFIX}config")
+    config = render_ini(merge_sections(ours, extra))
     services = as_list(options.services)
     return {
         "config": config,
         "files": files,
         "endpoints": {name: list(endpoints[name]) for name in DATABASES},
-        "helm": _helm(options, endpoints),
+        "helm": _helm(options, endpoints, extra),
         "proxy_endpoints": dict(zip(DATABASES, (connection.northbound[:1], connection.southbound[:1])))
         if proxied
         else {},
@@ -211,11 +211,13 @@ def _proxy(options: NeutronOptions, direct: OvnConnection) -> dict[str, t.Any]:
     }
 
 
-def _helm(options: NeutronOptions, endpoints: t.Mapping[Database, t.Sequence[str]]) -> dict[str, t.Any]:
+def _helm(
+    options: NeutronOptions, endpoints: t.Mapping[Database, t.Sequence[str]], extra: Sections
+) -> dict[str, t.Any]:
     """Return the overrides, for pods wherever the role runs: the members themselves, and files with the names of the Secret."""
     files = {name: f"{options.directory}/{file}" for name, file in _SECRET_KEYS.items()} if options.tls else {}
     connection = OvnConnection(list(endpoints["northbound"]), list(endpoints["southbound"]), **files)
-    sections = merge_sections(server_sections(connection, _server_options(options)), options.config)
+    sections = merge_sections(server_sections(connection, _server_options(options)), extra)
     return helm_overrides(sections, secret=options.secret if options.tls else "", directory=options.directory)
 
 

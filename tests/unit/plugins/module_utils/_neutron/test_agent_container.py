@@ -8,7 +8,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._neutron.agent_container 
     NovaMetadataAddress,
     container_settings,
     is_ours,
-    normalized,
 )
 
 NOVA = NovaMetadataAddress("nova.example.com", 8775, "https")
@@ -57,8 +56,3 @@ def test_without_tls_no_files_are_named() -> None:
 )
 def test_which_options_are_ours(section: str, option: str, ours: bool) -> None:
     assert is_ours(section, option) is ours
-
-
-def test_one_section_has_one_name() -> None:
-    given = {"AGENT": {"report-interval": "1"}, "agent": {"extensions": "x"}, "DEFAULT": {"debug": "true"}}
-    assert normalized(given) == {"agent": {"report_interval": "1", "extensions": "x"}, "DEFAULT": {"debug": "true"}}

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
-from ansible_collections.c5c3.ovn.plugins.module_utils._neutron.ini import check_extra, merge_sections, render_ini
+from ansible_collections.c5c3.ovn.plugins.module_utils._neutron.ini import (
+    check_extra,
+    has_option,
+    merge_sections,
+    normalized,
+    render_ini,
+)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +68,48 @@ def test_what_is_ours_is_refused_and_the_rest_passes() -> None:
 def test_another_spelling_is_the_same_option(extra: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match="which the collection sets itself"):
         check_extra(extra, {"ovn": {"ovn_nb_connection": "x"}}, "extra_option")
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"OVN": {"a": 1}}, {"ovn": {"a": 1}}),
+        ({"AGENT": {"a": 1}, "agent": {"b": 2, "a": 3}}, {"agent": {"a": 3, "b": 2}}),
+        ({"DEFAULT": {"a-b": 1}}, {"DEFAULT": {"a_b": 1}}),
+        ({"default": {"a": 1}, "DEFAULT": {"a": 2}}, {"default": {"a": 1}, "DEFAULT": {"a": 2}}),
+        ({"ovn-x": {"a": 1}, "ovn_x": {"b": 1}}, {"ovn-x": {"a": 1}, "ovn_x": {"b": 1}}),
+        ({"ovn": {"A_b": 1}}, {"ovn": {"A_b": 1}}),
+    ],
+)
+def test_names_as_oslo_config_finds_them(given: dict[str, Any], found: dict[str, Any]) -> None:
+    """All of it was tried with oslo.config 10.7.0: a dash or capitals in the name of an option, and [default], are read by nobody."""
+    assert normalized(given) == found
+
+
+@pytest.mark.parametrize(
+    ("section", "option", "has"),
+    [
+        ("ovn", "ovn_nb_connection", True),
+        ("OVN", "ovn-nb-connection", True),
+        ("ovn", "OVN_NB_CONNECTION", True),
+        ("o-vn", "ovn_nb_connection", False),
+        ("DEFAULT", "core_plugin", True),
+        ("default", "core_plugin", False),
+        ("Default", "core_plugin", False),
+    ],
+)
+def test_which_option_is_there(section: str, option: str, has: bool) -> None:
+    assert has_option({"DEFAULT": {"core_plugin": 1}, "ovn": {"ovn_nb_connection": 1}}, section, option) is has
+
+
+def test_what_users_add_gets_the_names_of_files() -> None:
+    assert check_extra({"Quotas": {"quota-port": 5}}, {}, "o") == {"quotas": {"quota_port": 5}}
+
+
+@pytest.mark.parametrize("section", ["default", "Default"])
+def test_a_section_that_nobody_reads_is_refused(section: str) -> None:
+    with pytest.raises(InvalidInput, match=rf"extra_option has a section \[{section}\].*Write DEFAULT"):
+        check_extra({section: {"debug": True}}, {}, "extra_option")
 
 
 def test_a_text_of_a_vault_is_a_text() -> None:
