@@ -121,6 +121,38 @@ def parse_show(text: str, exists: t.Callable[[str], bool] = os.path.lexists) -> 
     return units
 
 
+def is_file_of(unit: str, path: str) -> bool:
+    """Return whether a file at this path is the unit's own or one beside it."""
+    folder, name = os.path.split(path)
+    return name == unit or os.path.basename(folder) == f"{unit}.d"
+
+
+def is_our_file(path: str) -> bool:
+    """Return whether a file of a unit is one of ours."""
+    return OURS in path or path.endswith(OUR_DROP_IN)
+
+
+def declared_environment(text: str) -> dict[str, str]:
+    """Return what a file of a unit sets in the environment of its processes, as `NAME=VALUE` by name. Of specifiers only `%%` is resolved."""
+    assignments: dict[str, str] = {}
+    for line in text.replace("\\\n", " ").splitlines():
+        name, sign, value = line.partition("=")
+        if sign and name.strip() == "Environment":
+            assignments.update((one.partition("=")[0], one) for one in shlex.split(value.replace("%%", "%")))
+    return assignments
+
+
+def with_files(unit: Unit, texts: t.Mapping[str, str], *, newer: bool) -> Unit:
+    """Return the unit as systemd will have it when it has read these files, paths to texts. `newer`: one of ours is written after its process has started.
+
+    What a file does not set any more stays in the environment: no process is restarted for that.
+    """
+    environment = {one.partition("=")[0]: one for one in unit.environment}
+    for path in sorted(texts, key=lambda path: (path.endswith(".conf"), os.path.basename(path))):
+        environment.update(declared_environment(texts[path]))
+    return dataclasses.replace(unit, environment=tuple(environment.values()), predates_files=unit.predates_files or newer)
+
+
 def reason_to_keep(unit: Unit) -> str:
     """Return why what the unit needs must stay: it runs, or would start with the machine. Empty if neither."""
     if unit.active_state not in ("inactive", "failed"):

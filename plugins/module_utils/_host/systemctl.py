@@ -8,7 +8,6 @@ Asks systemd of this host for its units, and tells it what to do with them.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 import pathlib
@@ -16,7 +15,7 @@ import typing as t
 
 from .._commands import Commands
 from .._errors import OvnError
-from .._units import OUR_DROP_IN, OURS, PROPERTIES, Unit, parse_show
+from .._units import PROPERTIES, Unit, is_file_of, is_our_file, parse_show, with_files
 
 
 def systemctl(commands: Commands, *arguments: str) -> str:
@@ -58,10 +57,22 @@ def _with_process(unit: Unit) -> Unit:
 
 def _predates_files(unit: Unit) -> bool:
     """Return whether the process started before one of our files of its unit was written; those of packages come and go without new settings."""
-    written = []
-    for path in unit.files:
-        if OURS not in path and not path.endswith(OUR_DROP_IN):
-            continue
-        with contextlib.suppress(OSError):  # deleted meanwhile
-            written.append(os.stat(path).st_mtime)
-    return unit.started < max(written, default=0.0)
+    return unit.started < max(map(_written, filter(is_our_file, unit.files)), default=0.0)
+
+
+def _written(path: str) -> float:
+    """Return when a file was written, in seconds since 1970; 0 if it is gone."""
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def predict_unit(unit: Unit, name: str, texts: t.Mapping[str, str], written: t.Container[str]) -> Unit:
+    """Return the unit as it will be with these files, paths to texts, of which `written` are not on disk yet, or have another text there.
+
+    Those that are there may be news to systemd all the same, if a run ended between writing them and telling it.
+    """
+    own = {path: text for path, text in texts.items() if is_file_of(name, path)}
+    newer = any(path in written or unit.started < _written(path) for path in own if is_our_file(path))
+    return with_files(unit, own, newer=newer)

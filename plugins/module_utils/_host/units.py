@@ -17,7 +17,7 @@ from .._pki.files import Ownership, activate, attribute_problem, delete, read, w
 from .._units import DesiredUnit, running_masked, systemctl_verbs
 from .keep_for import OPTION as KEEP_FOR
 from .keep_for import read_reasons_to_keep
-from .systemctl import read_units, systemctl
+from .systemctl import predict_unit, read_units, systemctl
 
 OPTIONS: dict[str, dict[str, t.Any]] = {
     "files": {
@@ -82,8 +82,13 @@ def _apply(params: t.Mapping[str, t.Any], commands: Commands, *, check_mode: boo
             f"{', '.join(foreign)} runs on this host and was not started by this collection, so it is not stopped either. Nothing was changed here. "
             f"Back up what it holds, stop it when its users can do without it (systemctl stop {' '.join(foreign)}), then run again."
         )
-    diffs = _write_files((file for file in params["files"] if file["state"] == "present"), check_mode)
-    if diffs and names and not check_mode:
+    present = [file for file in params["files"] if file["state"] == "present" and not _is_skipped(file)]
+    diffs = _write_files(present, check_mode)
+    if check_mode:
+        texts = {file["path"]: file["content"] for file in present}
+        written = {diff["after_header"] for diff in diffs}
+        units = {name: predict_unit(unit, name, texts, written) for name, unit in units.items()}
+    elif diffs and names:
         units = read_units(commands, names)
     if any(unit.needs_reload for unit in units.values()) and not check_mode:
         systemctl(commands, "daemon-reload")
@@ -104,13 +109,15 @@ def _apply(params: t.Mapping[str, t.Any], commands: Commands, *, check_mode: boo
     return {"changed": bool(actions), "actions": actions, "diff": diffs}
 
 
+def _is_skipped(file: t.Mapping[str, t.Any]) -> bool:
+    return bool(file["skip_without_directory"] and not os.path.isdir(os.path.dirname(file["path"])))
+
+
 def _write_files(files: t.Iterable[t.Mapping[str, t.Any]], check_mode: bool) -> list[dict[str, str]]:
     """Write the files that differ (not in check mode); return a diff for each of them."""
     diffs = []
     for file in files:
         path, content = file["path"], file["content"].encode()
-        if file["skip_without_directory"] and not os.path.isdir(os.path.dirname(path)):
-            continue
         try:
             mode = int(file["mode"], 8)
         except ValueError as e:

@@ -9,10 +9,13 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._units import (
     DesiredUnit,
     Unit,
+    declared_environment,
+    is_file_of,
     parse_show,
     reason_to_keep,
     running_masked,
     systemctl_verbs,
+    with_files,
 )
 
 NAME = "x.service"
@@ -167,3 +170,54 @@ def test_show_is_read_block_by_block() -> None:
 )
 def test_what_a_unit_needs_stays_while_it_runs_or_would_start(file_state: str, active_state: str, reason: str) -> None:
     assert reason_to_keep(Unit(NAME, "loaded", file_state, active_state)) == reason
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("/etc/systemd/system/x.service", True),
+        ("/etc/systemd/system/x.service.d/50-c5c3-ovn.conf", True),
+        ("/etc/systemd/system/xx.service.d/50-c5c3-ovn.conf", False),
+        ("/etc/systemd/system/y.service", False),
+        ("/usr/lib/x.service/program", False),
+    ],
+)
+def test_which_files_are_of_a_unit(path: str, found: bool) -> None:
+    assert is_file_of(NAME, path) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("[Service]\nEnvironment=R=1\n", {"R": "R=1"}),
+        ('Environment="A=b c" B=2\nEnvironment = A=3\n', {"A": "A=3", "B": "B=2"}),
+        ("Environment=A=1 \\\n  B=2\n", {"A": "A=1", "B": "B=2"}),
+        ("Environment=A=50%%\n", {"A": "A=50%"}),
+        ("# Environment=A=1\nEnvironmentFile=/x\nExecStart=/bin/true A=2\nEnvironment=\n", {}),
+    ],
+)
+def test_what_a_file_sets(text: str, found: dict[str, str]) -> None:
+    assert declared_environment(text) == found
+
+
+SILENT = dataclasses.replace(UP, process_environment=frozenset({""}))  # it has written over its environment
+
+
+@pytest.mark.parametrize(
+    ("unit", "texts", "newer", "verbs"),
+    [
+        pytest.param(UP, {}, False, [], id="no file of its own is written"),
+        pytest.param(UP, {"x.service": "Environment=R=1\n"}, True, [], id="another text with the same settings"),
+        pytest.param(UP, {"x.service": "Environment=R=2\n"}, True, ["restart"], id="other settings"),
+        pytest.param(UP, {"50.conf": "Environment=S=1\n"}, True, ["restart"], id="one more setting"),
+        pytest.param(UP, {"x.service": "[Service]\n"}, True, [], id="a setting less restarts nothing"),
+        pytest.param(
+            UP, {"50.conf": "Environment=R=1\n", "x.service": "Environment=R=2\n"}, True, [], id="drop-ins come last"
+        ),
+        pytest.param(SILENT, {"x.service": "Environment=R=1\n"}, True, ["restart"], id="written over, newer file"),
+        pytest.param(SILENT, {"x.service": "Environment=R=1\n"}, False, [], id="written over, older file"),
+        pytest.param(FRESH, {"x.service": "Environment=R=2\n"}, True, ["enable", "start"], id="it does not run"),
+    ],
+)
+def test_what_files_will_do(unit: Unit, texts: dict[str, str], newer: bool, verbs: list[str]) -> None:
+    assert systemctl_verbs(STARTED, with_files(unit, texts, newer=newer)) == verbs
