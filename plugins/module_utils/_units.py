@@ -150,7 +150,9 @@ def with_files(unit: Unit, texts: t.Mapping[str, str], *, newer: bool) -> Unit:
     environment = {one.partition("=")[0]: one for one in unit.environment}
     for path in sorted(texts, key=lambda path: (path.endswith(".conf"), os.path.basename(path))):
         environment.update(declared_environment(texts[path]))
-    return dataclasses.replace(unit, environment=tuple(environment.values()), predates_files=unit.predates_files or newer)
+    return dataclasses.replace(
+        unit, environment=tuple(environment.values()), predates_files=unit.predates_files or newer
+    )
 
 
 def reason_to_keep(unit: Unit) -> str:

@@ -33,7 +33,8 @@ from .variables import Hostvars, Variables, backend_of, first_value
 PREFIX = "ovn_neutron_"
 # As the Secret of a client names them
 _SECRET_KEYS = {"private_key": "tls.key", "certificate": "tls.crt", "ca_certificate": "ca.crt"}
-_FILES = {"private_key": "key.pem", "certificate": "cert.pem", "ca_certificate": "ca.pem"}
+# As ovn_client_certificate puts them on a machine
+_FILES = {"private_key": "current/key.pem", "certificate": "current/cert.pem", "ca_certificate": "current/ca.pem"}
 _LAST_PORT = 65535
 # What the cluster of a control plane says of its endpoints: inside of it, and outside
 _ANSWERS: dict[Database, tuple[str, ...]] = {

@@ -30,13 +30,13 @@ def test_a_machine_connects_through_the_proxy_which_knows_the_members() -> None:
     assert set(options["ovn_nb_connection"].split(",")) == {"ssl:127.0.0.1:26641"}
     assert set(options["ovn_sb_connection"].split(",")) == {"ssl:127.0.0.1:26642"}
     assert desired["proxy_endpoints"] == {"northbound": ["ssl:127.0.0.1:26641"], "southbound": ["ssl:127.0.0.1:26642"]}
-    assert options["ovn_nb_private_key"] == "/etc/neutron/ovn/key.pem"
+    assert options["ovn_nb_private_key"] == "/etc/neutron/ovn/current/key.pem"
     environment = desired["proxy"]["environment"]
     assert environment["OVN_NORTHBOUND"] == "ssl:192.0.2.1:6641,ssl:192.0.2.2:6641"
     assert environment["OVN_SOUTHBOUND"] == "ssl:192.0.2.1:16642,ssl:192.0.2.2:16642"
     assert environment["OVN_NORTHBOUND_LISTEN"] == "tcp:127.0.0.1:26641"
     assert environment["OVN_SOUTHBOUND_LISTEN"] == "tcp:127.0.0.1:26642"
-    assert environment["OVN_PRIVATE_KEY"] == "/etc/neutron/ovn/key.pem"
+    assert environment["OVN_PRIVATE_KEY"] == "/etc/neutron/ovn/current/key.pem"
 
 
 def test_without_the_proxy_it_connects_to_the_members() -> None:

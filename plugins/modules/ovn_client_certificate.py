@@ -1,0 +1,104 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ovn_client_certificate
+short_description: Private key, certificate and CAs of a client, replaced all at once
+version_added: "0.1.0"
+description:
+  - Writes the three files that a client of the databases connects with. They lie in a directory of their own, which the link C(current) in O(directory) names.
+    A renewed certificate comes with a new directory and one rename of the link, so a run that is killed leaves the old files or the new ones, never a key of
+    one certificate beside another.
+  - That is how files of a Secret change in a pod. A client that opens them one after the other at this very moment may fail once, and gets all new ones when
+    it connects again.
+  - The key has to fit the certificate, else nothing changes.
+extends_documentation_fragment:
+  - c5c3.ovn._attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+    details: It says what does not fit, and shows nothing of the files.
+  idempotent:
+    support: full
+  platform:
+    support: full
+    platforms: posix
+options:
+  directory:
+    description: Absolute path of the directory with the link. It is made if it is missing. It, and what is in it, are for O(owner) and O(group) alone.
+    type: path
+    required: true
+  private_key:
+    description: The private key, PEM text; C(current/key.pem).
+    type: str
+    required: true
+  certificate:
+    description: The certificate, PEM text; C(current/cert.pem).
+    type: str
+    required: true
+  ca_certificate:
+    description: The CAs that the client trusts, PEM text; C(current/ca.pem).
+    type: str
+    required: true
+  owner:
+    description: Name of the user who owns the files. Without it, the user who runs the task.
+    type: str
+  group:
+    description: Name of the group that can read the files. Without it, that of the user who runs the task.
+    type: str
+  state:
+    description:
+      - V(present) puts the files in place.
+      - V(staged) writes them beside those in use, so that they can be tried first; RV(directory) says where. A later V(present) takes them from there.
+      - V(unstaged) deletes what is not in use.
+    type: str
+    choices: [present, staged, unstaged]
+    default: present
+seealso:
+  - module: c5c3.ovn.ovn_certificate
+author:
+  - C5C3 contributors (@c5c3)
+"""
+
+EXAMPLES = r"""
+- name: Bring Neutron its certificate
+  c5c3.ovn.ovn_client_certificate:
+    directory: /etc/neutron/ovn
+    private_key: "{{ lookup('ansible.builtin.file', 'clients/neutron-key.pem', rstrip=false) }}"
+    certificate: "{{ lookup('ansible.builtin.file', 'clients/neutron-cert.pem', rstrip=false) }}"
+    ca_certificate: "{{ lookup('ansible.builtin.file', 'clients/ca.pem', rstrip=false) }}"
+    group: neutron
+"""
+
+RETURN = r"""
+directory:
+  description: Where C(key.pem), C(cert.pem) and C(ca.pem) with these contents are. In check mode, the link that will lead to them.
+  returned: success
+  type: str
+  sample: /etc/neutron/ovn/current
+"""
+
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils._errors import OvnError
+from ..module_utils._host.client_certificate import OPTIONS, apply_client_certificate
+
+
+def main() -> t.NoReturn:
+    module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
+    try:
+        module.exit_json(**apply_client_certificate(module.params, check_mode=module.check_mode))
+    except OvnError as e:
+        module.fail_json(**e.as_result())
+
+
+if __name__ == "__main__":
+    main()
