@@ -38,7 +38,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(config) is the text of the file, C(service_files) and C(service_units) are options of M(c5c3.ovn.ovn_units), C(problem) says why there can be no agent.
+    - C(config) is the text of the file, C(files) are paths of the certificate, C(problem) says why there can be no agent.
+    - C(service_units) and C(left_files) are options of M(c5c3.ovn.ovn_units), the latter for what a former agent leaves.
   type: dict
   sample: {"config": "", "problem": "gateway1 is a gateway (group ovn_gateways) and gets no metadata agent"}
 """

@@ -9,7 +9,6 @@ The metadata agents of a hypervisor cluster: which chassis get one, and the Secr
 from __future__ import annotations
 
 import base64
-import re
 import typing as t
 
 from .._api.names import Object
@@ -17,6 +16,7 @@ from .._errors import InvalidInput
 from .._kubernetes.client import Cluster
 from .._manifests.metadata_agent import METADATA_AGENT, METADATA_AGENT_COMPONENT, has_agent
 from .._neutron.agent_container import SECRET_OPTION
+from .._neutron.metadata_agent import shared_secret_problem
 from .nodes import GATEWAY, matches
 from .observed_state import ObservedHypervisors, component_of
 from .settings import Chassis
@@ -26,8 +26,6 @@ if t.TYPE_CHECKING:
     from .._api.spec import ClusterSpec
 
 AGENTS: t.Mapping[str, str] = {METADATA_AGENT_COMPONENT: METADATA_AGENT}  # component: DaemonSet
-# What oslo.config would read as something else is none of it: a space at an end, a quotation mark around it.
-_SECRET = re.compile(r"""[^\s"'\\]+""", re.ASCII)
 
 GATEWAY_CAUSE = (
     f"it is a gateway by its own settings (annotation {GATEWAY}), and spec.metadataAgent selects it: metadata agents are for nodes with guests, which a "
@@ -111,6 +109,4 @@ def secret_problem(data: str | None, *, is_there: bool) -> str:
         return "has no text in that key."
     if not text.strip():
         return "has nothing in that key."
-    if not _SECRET.fullmatch(text.removesuffix("\n")):
-        return "has a space, a quotation mark, a backslash or several lines in that key, which configuration files do not keep as they are."
-    return ""
+    return shared_secret_problem(text.removesuffix("\n"), " in that key")

@@ -3,12 +3,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What the agent for metadata (`neutron-ovn-metadata-agent`) has to know (neutron/conf/agent/ovn/metadata/config.py, neutron/conf/agent/metadata/config.py). Pure.
+What the agent for metadata has to know, `neutron-ovn-metadata-agent` (neutron/conf/agent/ovn/metadata/config.py, neutron/conf/agent/metadata/config.py) or
+`neutron-ovn-agent` with an extension (neutron/conf/agent/ovn/ovn_neutron_agent/config.py). Pure.
 """
 
 from __future__ import annotations
 
+import re
 import typing as t
+
+METADATA_AGENT, OVN_AGENT = "neutron-ovn-metadata-agent", "neutron-ovn-agent"
+PROGRAMS = (METADATA_AGENT, OVN_AGENT)
+METADATA_EXTENSION = "metadata"
+# What oslo.config would read as something else is none of it: a space at an end, a quotation mark around it.
+_SECRET = re.compile(r"""[^\s"'\\]+""", re.ASCII)
 
 
 def metadata_agent_settings(
@@ -24,7 +32,7 @@ def metadata_agent_settings(
     ca_certificate: str = "",
     workers: int | None = None,
 ) -> dict[str, dict[str, t.Any]]:
-    """Return the sections of `neutron_ovn_metadata_agent.ini`.
+    """Return the sections of its file, which are those of both programs.
 
     `southbound` are endpoints where the agent has the role of its chassis, `open_vswitch` the endpoint of the local database (`unix:FILE`). Without
     `shared_secret` (it may come from another file) the option is left out, and without `workers` the agent's default counts.
@@ -46,3 +54,13 @@ def metadata_agent_settings(
             "ovn_sb_ca_cert": ca_certificate,
         }
     return {"DEFAULT": default, "ovs": {"ovsdb_connection": open_vswitch}, "ovn": ovn}
+
+
+def shared_secret_problem(secret: str, place: str = "") -> str:
+    """Return what is wrong with the secret of Nova and the agent, as the rest of a sentence; empty if it is good. It never has the secret itself.
+
+    `place` says where in its object it is.
+    """
+    if _SECRET.fullmatch(secret):
+        return ""
+    return f"has a space, a quotation mark, a backslash or several lines{place}, which configuration files do not keep as they are."

@@ -11,13 +11,23 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from .._errors import InvalidInput
+from .._inventory import as_list
 from .._neutron.ini import check_extra, merge_sections, render_ini
-from .._neutron.metadata_agent import metadata_agent_settings
+from .._neutron.metadata_agent import (
+    METADATA_AGENT,
+    METADATA_EXTENSION,
+    OVN_AGENT,
+    PROGRAMS,
+    metadata_agent_settings,
+    shared_secret_problem,
+)
 from .options import read_options
-from .service_settings import service_files, service_units
+from .service_settings import left_service, service_units
 from .variables import Variables
 
 PREFIX = "ovn_metadata_agent_"
+_EXTENSIONS = ("agent", "extensions")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +38,7 @@ class MetadataAgentOptions:
     directory: str
     service: str
     openvswitch_database: str
+    program: str = METADATA_AGENT
     gateway: bool = False
     tls: bool = True
     nova_host: str = ""
@@ -37,11 +48,15 @@ class MetadataAgentOptions:
 
 
 def desired_metadata_agent(given: Variables, southbound: t.Sequence[str], shared_secret: str) -> dict[str, t.Any]:
-    """Return `config` (the text of its file, with the secret), `service_files` and `service_units` (options of `ovn_units`), and `problem`.
+    """Return `config` (the text of its file, with the secret), `service_units` and `left_files` (options of `ovn_units`), `files`, and `problem`.
 
-    `problem` says why this host cannot have an agent; it is empty if it can.
+    `files` are the paths of its certificate, empty without TLS. `left_files` are what a former program leaves. `problem` says why this host cannot have an
+    agent; it is empty if it can, and so is `config` if not.
     """
     options = read_options(MetadataAgentOptions, given, PREFIX)
+    if options.program not in PROGRAMS:
+        raise InvalidInput(f"{PREFIX}program is {options.program}. Use {' or '.join(PROGRAMS)}.")
+    files = _files(options.directory) if options.tls else {}
     ours = metadata_agent_settings(
         southbound=southbound,
         open_vswitch=options.openvswitch_database,
@@ -49,17 +64,42 @@ def desired_metadata_agent(given: Variables, southbound: t.Sequence[str], shared
         nova_port=options.nova_port,
         nova_protocol=options.nova_protocol,
         shared_secret=str(shared_secret),
-        private_key=f"{options.directory}/chassis-key.pem" if options.tls else "",
-        certificate=f"{options.directory}/chassis-cert.pem" if options.tls else "",
-        ca_certificate=f"{options.directory}/ca.pem" if options.tls else "",
+        private_key=files.get("private_key", ""),
+        certificate=files.get("certificate", ""),
+        ca_certificate=files.get("ca_certificate", ""),
     )
-    config = render_ini(merge_sections(ours, check_extra(options.config, ours, f"{PREFIX}config")))
+    extra = check_extra(options.config, ours, f"{PREFIX}config")
+    former = METADATA_AGENT if options.program == OVN_AGENT and options.service != METADATA_AGENT else ""
+    left_files, left_units = left_service(former) if former else ([], [])
+    sections = merge_sections(ours, _extensions(options, extra), extra)
+    problem = _problem(options, southbound, str(shared_secret))
     return {
-        "config": config,
-        "service_files": service_files([options.service], config, has_secret=True),
-        "service_units": service_units([options.service]),
-        "problem": _problem(options, southbound, shared_secret),
+        "config": "" if problem else render_ini(sections),
+        "files": files,
+        "service_units": [*left_units, *service_units([options.service])],
+        "left_files": left_files,
+        "problem": problem,
     }
+
+
+def _files(directory: str) -> dict[str, str]:
+    """Return the files that the role ovn_pki makes for a chassis."""
+    return {
+        "private_key": f"{directory}/chassis-key.pem",
+        "certificate": f"{directory}/chassis-cert.pem",
+        "ca_certificate": f"{directory}/ca.pem",
+    }
+
+
+def _extensions(options: MetadataAgentOptions, extra: Variables) -> dict[str, dict[str, t.Any]]:
+    """Return the section that makes the one program answer for metadata; it may have other extensions, which users add."""
+    section, option = _EXTENSIONS
+    given = as_list(extra.get(section, {}).get(option) or [])
+    if given and METADATA_EXTENSION not in given and options.program == OVN_AGENT:
+        raise InvalidInput(
+            f"{PREFIX}config sets {option} in [{section}] to {', '.join(given)}: {OVN_AGENT} would not answer for metadata. Add {METADATA_EXTENSION}."
+        )
+    return {section: {option: [METADATA_EXTENSION]}} if options.program == OVN_AGENT else {}
 
 
 def _problem(options: MetadataAgentOptions, southbound: t.Sequence[str], shared_secret: str) -> str:
@@ -76,9 +116,25 @@ def _problem(options: MetadataAgentOptions, southbound: t.Sequence[str], shared_
             f"{options.host} gets no metadata agent: {' and '.join(PREFIX + name for name in missing)} {'is' if len(missing) == 1 else 'are'} empty. Give the "
             "address of Nova's metadata API, and the secret that Nova has as metadata_proxy_shared_secret. Nothing was changed."
         )
+    if wrong := shared_secret_problem(shared_secret):
+        return f"{options.host} gets no metadata agent: {PREFIX}shared_secret {wrong} Give Nova and the agents another one. Nothing was changed."
     if not southbound:
         return (
             f"{options.host} gets no metadata agent: no endpoint of the Southbound database is known. Put the central hosts into the group ovn_central, or set "
             f"{PREFIX}southbound_endpoints. Nothing was changed."
+        )
+    return ""
+
+
+def southbound_problem(answer: Variables, host: str, chassis: str) -> str:
+    """Return why an agent cannot work with the Southbound that gave this answer of `ovn_database_info`, and what to do; empty if it can."""
+    start, end = f"{host} gets no new settings for its metadata agent", "The settings of the agent were not changed."
+    if "tables" not in answer:
+        cause = str(answer.get("msg") or "cause unknown").rstrip(".")
+        return f"{start}: the Southbound database does not answer. {cause}. Run c5c3.ovn.status, or correct {PREFIX}southbound_endpoints, then run again. {end}"
+    if not answer["tables"].get("Chassis_Private"):
+        return (
+            f"{start}: the Southbound database has no chassis {chassis}, whose row the agent needs. Run c5c3.ovn.hypervisors for this host first, or set "
+            f"ovn_system_id to the name of its chassis. {end}"
         )
     return ""

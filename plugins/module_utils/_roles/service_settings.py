@@ -19,21 +19,30 @@ _SALT, _ROUNDS = b"c5c3.ovn settings", 100_000
 def service_files(services: t.Iterable[str], config: str, *, has_secret: bool = False) -> list[dict[str, str]]:
     """Return a drop-in for each unit: a process that was started with other settings has another digest, so a run that was cut off is finished by the next.
 
-    Everybody may read a drop-in. Where the text has a secret, it costs something to find that by trial.
+    Everybody on the host can read the digest (`systemctl show`). Where the text has a secret, whoever finds it by trial has it, so a trial costs some
+    milliseconds. Call it once in a run.
     """
     text = config.encode()
     digest = (
         hashlib.pbkdf2_hmac("sha256", text, _SALT, _ROUNDS) if has_secret else hashlib.sha256(text).digest()
     ).hex()[:16]
     content = f"# Written by Ansible: changes are lost.\n[Service]\nEnvironment=OVN_SETTINGS={digest}\n"
-    return [
-        {"path": f"/etc/systemd/system/{_unit(service)}.d{OUR_DROP_IN}", "content": content} for service in services
-    ]
+    return [{"path": _drop_in(service), "content": content} for service in services]
 
 
 def service_units(services: t.Iterable[str]) -> list[dict[str, str]]:
     """Return that the units run."""
     return [{"name": _unit(service), "state": "started"} for service in services]
+
+
+def left_service(service: str) -> tuple[list[dict[str, str]], list[dict[str, t.Any]]]:
+    """Return files and units of a service that another one replaces: it ends, and starts with the machine no more."""
+    units = [{"name": _unit(service), "enabled": False, "state": "stopped"}]
+    return [{"path": _drop_in(service), "state": "absent"}], units
+
+
+def _drop_in(service: str) -> str:
+    return f"/etc/systemd/system/{_unit(service)}.d{OUR_DROP_IN}"
 
 
 def _unit(service: str) -> str:

@@ -7,7 +7,11 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.metadata_agent import desired_metadata_agent
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.metadata_agent import (
+    desired_metadata_agent,
+    southbound_problem,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.service_settings import service_files
 
 GIVEN = {
     "host": "compute1",
@@ -36,9 +40,69 @@ def test_the_agent_has_its_own_certificate_and_the_secret() -> None:
 
 
 def test_another_secret_restarts_it() -> None:
-    first, second = (desired_metadata_agent(GIVEN, SOUTHBOUND, secret)["service_files"] for secret in ("a", "b"))
-    assert first != second
-    assert "a" not in first[0]["content"].partition("OVN_SETTINGS=")[0].split()
+    configs = [desired_metadata_agent(GIVEN, SOUTHBOUND, secret)["config"] for secret in ("s3cret", "other")]
+    first, second = (service_files(["x"], config, has_secret=True) for config in configs)
+    assert first[0]["content"] != second[0]["content"]
+    assert "s3cret" not in first[0]["content"]
+    assert first == service_files(["x"], configs[0], has_secret=True)
+    assert first != service_files(["x"], configs[0]), "the digest is as fast as that of settings without a secret"
+
+
+def test_the_other_program_has_the_extension_and_replaces_the_first() -> None:
+    given = {**GIVEN, "program": "neutron-ovn-agent", "service": "neutron-ovn-agent"}
+    desired = desired_metadata_agent(given, SOUTHBOUND, "s")
+    assert "\n[agent]\nextensions = metadata\n" in desired["config"]
+    assert "\novsdb_connection = unix:/run/openvswitch/db.sock\n" in desired["config"]
+    assert desired["service_units"] == [
+        {"name": "neutron-ovn-metadata-agent.service", "enabled": False, "state": "stopped"},
+        {"name": "neutron-ovn-agent.service", "state": "started"},
+    ]
+    assert desired["left_files"] == [
+        {"path": "/etc/systemd/system/neutron-ovn-metadata-agent.service.d/50-c5c3-ovn.conf", "state": "absent"}
+    ]
+    assert desired_metadata_agent(GIVEN, SOUTHBOUND, "s")["left_files"] == []
+
+
+def test_a_unit_with_the_name_of_the_first_is_not_ended() -> None:
+    desired = desired_metadata_agent({**GIVEN, "program": "neutron-ovn-agent"}, SOUTHBOUND, "s")
+    assert desired["service_units"] == [{"name": "neutron-ovn-metadata-agent.service", "state": "started"}]
+
+
+@pytest.mark.parametrize("extensions", ["metadata,evpn", ["evpn", "metadata"]])
+def test_more_extensions(extensions: t.Any) -> None:
+    given = {**GIVEN, "program": "neutron-ovn-agent", "config": {"AGENT": {"extensions": extensions}}}
+    text = extensions if isinstance(extensions, str) else ",".join(extensions)
+    assert f"[agent]\nextensions = {text}\n" in desired_metadata_agent(given, SOUTHBOUND, "s")["config"]
+
+
+def test_what_would_not_answer_for_metadata_is_refused() -> None:
+    given = {**GIVEN, "program": "neutron-ovn-agent", "config": {"agent": {"extensions": "evpn"}}}
+    with pytest.raises(InvalidInput, match=r"neutron-ovn-agent would not answer for metadata\. Add metadata"):
+        desired_metadata_agent(given, SOUTHBOUND, "s")
+    with pytest.raises(InvalidInput, match=r"ovn_metadata_agent_program is neutron-x\. Use"):
+        desired_metadata_agent({**GIVEN, "program": "neutron-x"}, SOUTHBOUND, "s")
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        ({"tables": {"Chassis_Private": [{"name": "compute1"}]}}, ""),
+        (
+            {"tables": {"Chassis_Private": []}},
+            "has no chassis node7, whose row the agent needs. Run c5c3.ovn.hypervisors",
+        ),
+        (
+            {"failed": True, "msg": "ssl:192.0.2.1:6642 refused."},
+            "does not answer. ssl:192.0.2.1:6642 refused. Run c5c3",
+        ),
+        ({}, "cause unknown"),
+    ],
+)
+def test_whether_the_southbound_is_of_use(answer: dict[str, t.Any], problem: str) -> None:
+    found = southbound_problem(answer, "compute1", "node7")
+    assert problem in found
+    assert bool(found) is bool(problem)
+    assert not found or found.endswith("The settings of the agent were not changed.")
 
 
 def test_without_tls_no_file_is_named() -> None:
@@ -59,6 +123,8 @@ def test_more_options_are_taken_and_ours_refused() -> None:
         ({"nova_host": ""}, SOUTHBOUND, "s", "ovn_metadata_agent_nova_host is empty"),
         ({}, SOUTHBOUND, "", "ovn_metadata_agent_shared_secret is empty"),
         ({"nova_host": ""}, SOUTHBOUND, "", "nova_host and ovn_metadata_agent_shared_secret are empty"),
+        ({}, SOUTHBOUND, "two words", "ovn_metadata_agent_shared_secret has a space, a quotation mark"),
+        ({}, SOUTHBOUND, "line\n", "several lines, which configuration files do not keep as they are. Give Nova"),
         ({}, [], "s", "no endpoint of the Southbound database is known"),
     ],
 )
