@@ -40,7 +40,7 @@ class Cloud:
             json.dumps([{"hosts": "ovn_controllers", "gather_facts": False, "roles": ["c5c3.ovn.ovn_neutron"]}])
         )
 
-    def run(self, *arguments: str, **variables: t.Any) -> tuple[int, str]:
+    def run(self, *arguments: str, central: t.Mapping[str, t.Any] | None = None, **variables: t.Any) -> tuple[int, str]:
         host = {
             "ovn_backend": "kubernetes",
             "ovn_kubeconfig": self.server.kubeconfig,
@@ -50,9 +50,10 @@ class Cloud:
             **ENDPOINTS,
             **variables,
         }
-        inventory = _playbooks.write_inventory(
-            self.root / "inventory.yml", {"ovn_controllers": {"hosts": {"cloud": host}}}
-        )
+        groups = {"ovn_controllers": {"hosts": {"cloud": host}}}
+        if central:
+            groups["ovn_central"] = {"hosts": {"plane": central}}
+        inventory = _playbooks.write_inventory(self.root / "inventory.yml", groups)
         done = _playbooks.run(
             ["-i", str(inventory), str(self.playbook), *arguments], _playbooks.environment(self.root / "scratch")
         )
@@ -161,3 +162,17 @@ def test_what_is_missing_is_named_and_nothing_is_written(cloud: Cloud) -> None:
     code, output = cloud.run(ovn_neutron_northbound_endpoints=[])
     assert code != 0
     assert "No endpoint of the databases is known to cloud." in output
+
+
+def test_the_cluster_of_the_control_plane_is_asked_for_its_endpoints(cloud: Cloud) -> None:
+    """Nothing is rolled out there, so it has none to tell; what it tells is in test_cluster_endpoints.py."""
+    central = {"ovn_backend": "kubernetes", "ovn_kubeconfig": cloud.server.kubeconfig, "ovn_namespace": cloud.namespace}
+    nothing: dict[str, list[str]] = {name: [] for name in ENDPOINTS}
+    code, output = cloud.run(central=central, **nothing)
+    assert code != 0
+    assert "TASK [c5c3.ovn.ovn_central : Read the endpoints from the cluster of the control plane]" in output
+    assert "No endpoint of the databases is known to cloud." in output
+    code, output = cloud.run(central={**central, "ovn_kubeconfig": "/nowhere"}, **nothing)
+    assert code != 0
+    assert "/nowhere" in output
+    assert "ovn-neutron" not in cloud.names("configmaps")
