@@ -77,7 +77,7 @@ class SharedSecret:
 
 @dataclass(frozen=True)
 class MetadataAgentResources(Resources):
-    requests: StringMap = field(metadata=pod_fields.requests("50m", "256Mi"))
+    requests: StringMap = field(metadata=pod_fields.requests("50m", "512Mi"))
 
 
 def _extra_config() -> Metadata:

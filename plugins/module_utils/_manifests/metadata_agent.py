@@ -139,6 +139,8 @@ def _container(spec: ClusterSpec, tls_secret: str | None) -> Object:
         "OVN_METADATA_SECRET": f"{_SECRET}/secret",
         "OVN_METADATA_STATE": _STATE,
         "OVS_RUNDIR": OVS_RUN,
+        # Of iptables: each image may have the variant that locks a file in /run, and the agent needs it where Open vSwitch forwards in user space.
+        "XTABLES_LOCKFILE": "/tmp/xtables.lock",
         **_tls_files(spec, has_tls=bool(tls_secret)).as_environment(),
     }
     return {

@@ -123,6 +123,15 @@ def test_namespaces_are_those_of_the_node() -> None:
     assert "hostPID" not in pod()
 
 
+def test_iptables_has_a_place_for_its_lock() -> None:
+    """That of the legacy variant is in /run otherwise, which is read-only."""
+    (container,) = pod()["containers"]
+    (lock,) = [one["value"] for one in container["env"] if one["name"] == "XTABLES_LOCKFILE"]
+    volumes = {one["mountPath"]: one["name"] for one in container["volumeMounts"] if not one.get("readOnly")}
+    (volume,) = [one for one in pod()["volumes"] if one["name"] == volumes[lock.rpartition("/")[0]]]
+    assert "emptyDir" in volume
+
+
 @pytest.mark.parametrize(("mode", "path"), [("managed", "/run/c5c3-ovn/openvswitch"), ("host", "/run/openvswitch")])
 def test_it_talks_to_the_open_vswitch_of_the_node(mode: str, path: str) -> None:
     found = pod(ovs={"mode": mode})

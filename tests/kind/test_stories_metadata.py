@@ -1,0 +1,119 @@
+"""Metadata agents on the hypervisors: the real one in its pods, and guests that ask 169.254.169.254. Nova and Neutron's API have stand-ins."""
+
+from __future__ import annotations
+
+import json
+import time
+import typing as t
+
+import pytest
+from clusters import HYPERVISORS, Guest, Object, client, extra, hypervisor_nodes, playbook, pod_on, wait_for
+from metadata import Network, answers, build_image, is_serving, on_node, specification, start_nova, stop_nova
+
+COMPONENT = "metadata-agent"
+OWN = extra({"ovn_node_certificates": "own"})  # the stricter case: relays let a node write what is of its own chassis
+AGENTS = (*OWN, *extra(specification()))
+
+Instances = tuple[Network, dict[str, Guest]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def agents() -> t.Iterator[None]:
+    build_image()
+    start_nova()
+    playbook("hypervisors", *AGENTS)
+    playbook("central", *AGENTS)
+    yield
+    playbook("central")
+    playbook("hypervisors")
+    stop_nova()
+    assert playbook("site").changed == []
+
+
+@pytest.fixture(scope="module")
+def instances() -> t.Iterator[Instances]:
+    """A network with a guest on each of two nodes, by the identifiers of the instances."""
+    network = Network()
+    guests = [Guest(node, number) for number, node in enumerate(sorted(hypervisor_nodes())[:2], 1)]
+    try:
+        network.create()
+        yield network, {network.plug(guest): guest for guest in guests}
+    finally:
+        for guest in guests:
+            guest.unplug()
+        network.delete()
+
+
+def wait_answers(guests: dict[str, Guest]) -> float:
+    """Seconds until each guest is told its own identifier."""
+    start = time.monotonic()
+    for instance, guest in guests.items():
+        wait_for(f"metadata on {guest.node}", lambda: answers(guest, instance), 120, pause=0.2)  # noqa: B023 called at once
+    return time.monotonic() - start
+
+
+def registered() -> dict[str, Object]:
+    """What stands in the rows of chassis that agents write, by node."""
+    columns = "--columns=name,external_ids"
+    shown = json.loads(client("southbound", "--format=json", columns, "list", "Chassis_Private"))
+    return {name: dict(found[1]) for name, found in shown["data"]}
+
+
+def containers(pod: str) -> set[str]:
+    statuses = (HYPERVISORS.get("pod", pod) or {})["status"]["containerStatuses"]
+    return {status["containerID"] for status in statuses}
+
+
+def test_each_guest_is_told_what_is_its_own(instances: Instances) -> None:
+    network, guests = instances
+    wait_answers(guests)
+    for guest in guests.values():
+        assert is_serving(guest.node, network)
+
+
+def test_neutron_sees_that_they_live(instances: Instances) -> None:
+    """Neutron raises the number, as it does to ask, and each agent repeats it."""
+    before = int(client("southbound", "get", "SB_Global", ".", "nb_cfg"))
+    client("northbound", "--wait=sb", "sync")
+    for node in hypervisor_nodes():
+        assert "neutron:ovn-metadata-id" in registered()[node]
+        wait_for(f"the agent on {node}", lambda: int(registered()[node]["neutron:ovn-metadata-sb-cfg"]) > before, 30)  # noqa: B023 called at once
+
+
+def test_a_second_run_changes_nothing() -> None:
+    again = playbook("site", *AGENTS)
+    assert again.changed == [], again.log
+    told = " ".join(playbook("verify", *AGENTS).messages)
+    assert "OVN is healthy" in told
+    assert "it can write none of its rows" not in told
+
+
+@pytest.mark.parametrize("how", ["agent", "pod"])
+def test_an_agent_that_died_is_back(how: str, instances: Instances) -> None:
+    network, guests = instances
+    node = min(guest.node for guest in guests.values())
+    pod = pod_on(COMPONENT, node)
+    former = containers(pod)
+    if how == "pod":
+        HYPERVISORS.kubectl("delete", "pod", pod, "--grace-period=0", "--force")
+    else:
+        HYPERVISORS.exec(pod, "pkill", "--signal", "KILL", "--oldest", "--full", "^neutron-ovn-metadata-agent")
+    assert network.namespace in on_node(node, "ip", "netns"), "it is the node's"
+    wait_for("another container", lambda: not former & containers(pod_on(COMPONENT, node)), 60, pause=0.2)
+    gap = wait_answers(guests)
+    print(f"{how}: answered {gap:.1f} s after the new container started")
+
+
+def test_without_agents_and_with_them_again(instances: Instances) -> None:
+    """No process stays on the nodes. What their kernels keep is for the next agent: it takes over what is needed, and removes the rest."""
+    network, guests = instances
+    playbook("hypervisors", *OWN)
+    for guest in guests.values():
+        assert network.namespace in on_node(guest.node, "ip", "netns")
+        assert on_node(guest.node, "pgrep", "--full", "haproxy|neutron|privsep", check=False) == ""
+    gone = max(guests, key=lambda instance: guests[instance].node)
+    node = guests[gone].node
+    guests.pop(gone).unplug()
+    playbook("hypervisors", *AGENTS)
+    wait_answers(guests)
+    wait_for("no namespace without a guest", lambda: network.namespace not in on_node(node, "ip", "netns"), 60)
