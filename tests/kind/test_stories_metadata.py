@@ -59,9 +59,11 @@ def registered() -> dict[str, Object]:
     return {name: dict(found[1]) for name, found in shown["data"]}
 
 
-def containers(pod: str) -> set[str]:
-    statuses = (HYPERVISORS.get("pod", pod) or {})["status"]["containerStatuses"]
-    return {status["containerID"] for status in statuses}
+def containers(node: str) -> set[str]:
+    """Identifiers of those that run the agent there."""
+    pods = [pod for pod in HYPERVISORS.pods(COMPONENT) if pod["spec"].get("nodeName") == node]
+    statuses = [status for pod in pods for status in pod["status"].get("containerStatuses", [])]
+    return {status["containerID"] for status in statuses if "running" in status["state"]}
 
 
 def test_each_guest_is_told_what_is_its_own(instances: Instances) -> None:
@@ -93,13 +95,13 @@ def test_an_agent_that_died_is_back(how: str, instances: Instances) -> None:
     network, guests = instances
     node = min(guest.node for guest in guests.values())
     pod = pod_on(COMPONENT, node)
-    former = containers(pod)
+    former = containers(node)
     if how == "pod":
         HYPERVISORS.kubectl("delete", "pod", pod, "--grace-period=0", "--force")
     else:
         HYPERVISORS.exec(pod, "pkill", "--signal", "KILL", "--oldest", "--full", "^neutron-ovn-metadata-agent")
     assert network.namespace in on_node(node, "ip", "netns"), "it is the node's"
-    wait_for("another container", lambda: not former & containers(pod_on(COMPONENT, node)), 60, pause=0.2)
+    wait_for("another container", lambda: containers(node) - former, 60, pause=0.2)
     gap = wait_answers(guests)
     print(f"{how}: answered {gap:.1f} s after the new container started")
 
