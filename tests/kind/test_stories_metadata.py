@@ -12,7 +12,6 @@ from metadata import Network, answers, build_image, is_serving, on_node, specifi
 
 COMPONENT = "metadata-agent"
 OWN = extra({"ovn_node_certificates": "own"})  # the stricter case: relays let a node write what is of its own chassis
-AGENTS = (*OWN, *extra(specification()))
 
 Instances = tuple[Network, dict[str, Guest]]
 
@@ -21,8 +20,8 @@ Instances = tuple[Network, dict[str, Guest]]
 def agents() -> t.Iterator[None]:
     build_image()
     start_nova()
-    playbook("hypervisors", *AGENTS)
-    playbook("central", *AGENTS)
+    playbook("hypervisors", *with_agents())
+    playbook("central", *with_agents())
     yield
     playbook("central")
     playbook("hypervisors")
@@ -42,6 +41,11 @@ def instances() -> t.Iterator[Instances]:
         for guest in guests:
             guest.unplug()
         network.delete()
+
+
+def with_agents() -> tuple[str, ...]:
+    """The arguments of a run."""
+    return (*OWN, *extra(specification()))
 
 
 def wait_answers(guests: dict[str, Guest]) -> float:
@@ -83,9 +87,9 @@ def test_neutron_sees_that_they_live(instances: Instances) -> None:
 
 
 def test_a_second_run_changes_nothing() -> None:
-    again = playbook("site", *AGENTS)
+    again = playbook("site", *with_agents())
     assert again.changed == [], again.log
-    told = " ".join(playbook("verify", *AGENTS).messages)
+    told = " ".join(playbook("verify", *with_agents()).messages)
     assert "OVN is healthy" in told
     assert "it can write none of its rows" not in told
 
@@ -116,6 +120,6 @@ def test_without_agents_and_with_them_again(instances: Instances) -> None:
     gone = max(guests, key=lambda instance: guests[instance].node)
     node = guests[gone].node
     guests.pop(gone).unplug()
-    playbook("hypervisors", *AGENTS)
+    playbook("hypervisors", *with_agents())
     wait_answers(guests)
     wait_for("no namespace without a guest", lambda: network.namespace not in on_node(node, "ip", "netns"), 60)

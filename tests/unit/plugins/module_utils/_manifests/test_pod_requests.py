@@ -78,7 +78,7 @@ PODS: dict[str, tuple[str, tuple[int, int], tuple[int, int]]] = {
     "ovn-observer": ("observer", (10, 48), (0, 0)),
     "ovs": ("ovs", (100, 128), (50, 64)),  # ovsdb-server
     "ovn-controller": ("controller", (55, 96), (5, 32)),  # the agent
-    "ovn-metadata-agent": ("metadataAgent", (50, 256), (0, 0)),
+    "ovn-metadata-agent": ("metadataAgent", (50, 512), (0, 0)),
 }
 
 
