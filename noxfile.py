@@ -38,6 +38,8 @@ os.environ["PATH"] = os.pathsep.join(
     [str(BIN), *(p for p in os.environ["PATH"].split(os.pathsep) if Path(p).name != "shims")]
 )
 os.environ["PY_COLORS"] = os.environ["ANSIBLE_FORCE_COLOR"] = "0"
+# Images of containers forbid byte code, and then each of thousands of processes compiles Ansible and its libraries again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 nox.options.default_venv_backend = "none"
 nox.options.reuse_venv = "yes"
 
