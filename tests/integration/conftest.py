@@ -23,6 +23,7 @@ import tempfile
 import time
 import typing as t
 
+import _compiled_code
 import _playbooks
 import pytest
 from _module_server import PACKAGE, STARTED_ALONE, Done, ModuleServers
@@ -55,6 +56,7 @@ _LONGEST = ["sandbox", "mixed", "ping_role", "machines", "adoption_machines", "p
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(ProcessorTime())
+    _compiled_code.share(config)
     config.addinivalue_line(
         "markers", "api_server: needs kube-apiserver and etcd (set for each test that asks for the fixture)"
     )
