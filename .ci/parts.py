@@ -92,7 +92,8 @@ def session(name: str, half: str, *after: str, niceness: int = 0, arguments: tup
 def parts_of_this_project() -> list[Part]:
     """All parts. The gates follow one another: they share a copy of the collection.
 
-    Tests have limits of time, so those with daemons follow one another, but for the machine scenarios, and the gates, which only compute, yield to them.
+    Tests have limits of time, so those with daemons follow one another, but for chaos and the machine scenarios, and the gates, which only compute, yield
+    to them.
     """
     parts = [
         Part(
@@ -114,28 +115,31 @@ def parts_of_this_project() -> list[Part]:
                 "--ignore=tests/integration/test_oldest.py",  # the part `oldest` runs them
             ),
         ),
+    ]
+    # Chaos waits nearly all of its time: both take their turn while there are gates for the processors.
+    places = {"hosts": (11, 75), "pods": (21, 60)}
+    for place, (seed, seconds) in places.items():
+        chaos = ("env", f"ON={place}", f"SEED={seed}", f"BUDGET={seconds}", ".venv/bin/nox", "--session", "chaos")
+        binaries = ("api-server",) if place == "pods" else ()
+        parts.append(Part(f"chaos {place}", chaos, ("integration loopback", *binaries)))
+    parts.append(
         session(
             "integration",
             "on an API server",
-            "integration loopback",
+            *(f"chaos {place}" for place in places),
             "api-server",
             arguments=("-m", "(api_server or docker) and not rotations", "--numprocesses=4"),
-        ),
-    ]
+        )
+    )
     on_request = constant(ROOT / "noxfile.py", "SCENARIOS_ON_REQUEST")
     scenarios = sorted(
         path.parent.name for path in ROOT.glob("molecule/*/molecule.yml") if path.parent.name not in on_request
     )
     # A scenario waits a third of its time, and each has machines and addresses of its own: side by side they fill both processors.
-    before: tuple[str, ...] = tuple(f"molecule {scenario}" for scenario in scenarios)
     for scenario in scenarios:
         parts.append(
             session("molecule", scenario, "integration on an API server", arguments=("--scenario-name", scenario))
         )
-    for place, seed, seconds in (("hosts", 11, 75), ("pods", 21, 60)):
-        chaos = ("env", f"ON={place}", f"SEED={seed}", f"BUDGET={seconds}", ".venv/bin/nox", "--session", "chaos")
-        parts.append(Part(f"chaos {place}", chaos, (*before, "api-server") if place == "pods" else before))
-        before = (f"chaos {place}",)
     former = "tools"
     for name in default_sessions(ROOT / "noxfile.py"):
         if name not in OWN_PARTS:

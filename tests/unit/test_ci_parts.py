@@ -185,6 +185,15 @@ def test_the_oldest_versions_are_tested_with_daemons_and_an_api_server(ci: Modul
 
 def test_a_chosen_part_brings_what_it_needs(ci: ModuleType) -> None:
     parts = [part.name for part in ci.needed(ci.parts_of_this_project(), ["integration on an API server"])]
-    assert parts == ["packages", "tools", "api-server", "integration loopback", "integration on an API server"]
+    assert parts[:4] == ["packages", "tools", "api-server", "integration loopback"]
+    assert parts[4:] == ["chaos hosts", "chaos pods", "integration on an API server"]
     with pytest.raises(SystemExit, match="There is no part nosuch"):
         ci.needed(ci.parts_of_this_project(), ["nosuch"])
+
+
+def test_both_scenarios_of_machines_come_last(ci: ModuleType) -> None:
+    """What comes last are the scenarios, all at once: nothing that waits is left to run after what computes."""
+    by_name = {part.name: part for part in ci.parts_of_this_project() if not part.on_request}
+    needed = {before for part in by_name.values() for before in part.after}
+    with_daemons = {name for name in by_name if name.split()[0] in ci.OWN_PARTS}
+    assert with_daemons - needed == {"molecule machines", "molecule trixie"}
