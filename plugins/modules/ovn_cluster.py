@@ -257,6 +257,26 @@ endpoints:
       description: The same for the Southbound database, to its port without a role, so not for chassis.
       type: str
       sample: ssl:ovn-sb.ovn-system.svc.cluster.local:6642
+    northbound_cluster_ips:
+      description:
+        - Every Northbound member at the address of its Service, for clients in the same Kubernetes cluster that cannot resolve names.
+        - Empty until each Service has an address.
+      type: str
+      sample: ssl:10.96.0.11:6641,ssl:10.96.0.12:6641,ssl:10.96.0.13:6641
+    southbound_unrestricted_cluster_ips:
+      description: The same for the ports of the Southbound without a role. Empty also where members are exposed for chassis alone.
+      type: str
+      sample: ssl:10.96.0.21:16642,ssl:10.96.0.22:16642,ssl:10.96.0.23:16642
+    leader_proxy_northbound:
+      description:
+        - The leader proxy of the node of whoever connects (C(leaderProxy)), for clients in the same Kubernetes cluster.
+        - Empty without one, until it runs on all its nodes, and if it is not published.
+      type: str
+      sample: ssl:10.96.0.31:6641
+    leader_proxy_southbound:
+      description: The same for the Southbound database, to its port without a role.
+      type: str
+      sample: ssl:10.96.0.31:16642
 objects:
   description: Every object that was compared, with what was done.
   returned: always

@@ -66,7 +66,8 @@ exists:
 endpoints:
   description:
     - Connection strings as M(c5c3.ovn.ovn_cluster) returns them - C(northbound), C(southbound), C(southbound_unrestricted), the same with C(_inside),
-      C(service_northbound) and C(service_southbound).
+      C(service_northbound) and C(service_southbound), C(northbound_cluster_ips) and C(southbound_unrestricted_cluster_ips), C(leader_proxy_northbound) and
+      C(leader_proxy_southbound).
   returned: success
   type: dict
   sample: {"northbound": "ssl:192.0.2.11:31641,ssl:192.0.2.12:30642,ssl:192.0.2.13:32101"}

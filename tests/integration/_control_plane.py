@@ -35,6 +35,7 @@ PLACES = {
     "Pod": "/api/v1/namespaces/{}/pods",
     "Event": "/api/v1/namespaces/{}/events",
     "ResourceQuota": "/api/v1/namespaces/{}/resourcequotas",
+    "DaemonSet": "/apis/apps/v1/namespaces/{}/daemonsets",
     "Deployment": "/apis/apps/v1/namespaces/{}/deployments",
     "StatefulSet": "/apis/apps/v1/namespaces/{}/statefulsets",
     "NetworkPolicy": "/apis/networking.k8s.io/v1/namespaces/{}/networkpolicies",

@@ -113,7 +113,13 @@ def test_info_without_a_control_plane(plane: ControlPlane) -> None:
     nothing = plane.info()
     assert nothing["exists"] is False
     places = ("northbound", "southbound", "southbound_unrestricted")
-    services = ("service_northbound", "service_southbound")
+    services = (
+        "service_northbound",
+        "service_southbound",
+        "northbound_cluster_ips",
+        "southbound_unrestricted_cluster_ips",
+    )
+    services += ("leader_proxy_northbound", "leader_proxy_southbound")
     assert nothing["endpoints"] == dict.fromkeys(
         [*(f"{place}{suffix}" for place in places for suffix in ("", "_inside")), *services], ""
     )

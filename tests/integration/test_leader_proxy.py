@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import pathlib
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -34,8 +36,10 @@ ATTEMPTS = 20  # _neutron/settings.py gives Neutron the address of the proxy so 
 class Proxy:
     """One proxy before two clusters."""
 
-    def __init__(self, clusters: dict[str, RaftCluster], folder: pathlib.Path) -> None:
+    def __init__(self, clusters: dict[str, RaftCluster], folder: pathlib.Path, listen: str = "") -> None:
+        """`listen` is the address in its settings, if it is not that of a member."""
         folder.mkdir()
+        self.alive_file = folder / "alive"
         archive = folder / "c5c3-ovn.pyz"
         archive.write_bytes(build_archive())
         host = clusters["northbound"].members[0].address.split(":")[1]
@@ -43,15 +47,18 @@ class Proxy:
         self.files: TlsFiles | None = pki.issue("neutron") if pki else None
         self.ports = {"northbound": (host, 16651), "southbound": (host, 16652)}
         environment = {f"OVN_{name.upper()}": ",".join(clusters[name].endpoints) for name in DATABASES}
-        environment |= {f"OVN_{name.upper()}_LISTEN": f"tcp:{host}:{self.ports[name][1]}" for name in DATABASES}
+        environment |= {
+            f"OVN_{name.upper()}_LISTEN": f"tcp:{listen or host}:{self.ports[name][1]}" for name in DATABASES
+        }
+        if listen:  # as in a pod
+            environment["OVN_ALIVE_FILE"] = str(self.alive_file)
         if self.files:
             environment["OVN_PRIVATE_KEY"] = self.files.private_key
             environment["OVN_CERTIFICATE"] = self.files.certificate
             environment["OVN_CA_CERTIFICATE"] = self.files.ca_certificate
         variables = [f"{name}={value}" for name, value in environment.items()]
-        self.daemon = Daemon(
-            ["env", *variables, sys.executable, "-I", str(archive), "leader-proxy"], folder / "proxy.log"
-        )
+        self.command = ["env", *variables, sys.executable, "-I", str(archive), "leader-proxy"]
+        self.daemon = Daemon(self.command, folder / "proxy.log")
         for name in DATABASES:
             until(
                 lambda name=name: f"{name}: clients are led to" in self.log or not self.daemon.running,
@@ -260,3 +267,24 @@ def test_an_address_that_is_taken_is_named(
         f"northbound: cannot listen on tcp:{host}:{port}: address already in use. Use another address or port."
         in second.log.read_text()
     )
+
+
+@pytest.mark.parametrize("clusters", ["tcp"], indirect=True)
+def test_in_a_pod_it_listens_on_both_families_and_tells_that_it_is_alive(
+    clusters: dict[str, RaftCluster], short_dir: pathlib.Path
+) -> None:
+    proxy = Proxy(clusters, short_dir / "pod", listen="[::]")
+    try:
+        until(proxy.alive_file.exists, "the file that says that it is alive")
+        assert subprocess.run([*proxy.command, "--alive"], check=False).returncode == 0
+        for host in ("127.0.0.1", "::1"):
+            with socket.create_connection((host, proxy.ports["northbound"][1]), timeout=10) as connection:
+                connection.sendall(json.dumps({"method": "list_dbs", "params": [], "id": 0}).encode())
+                assert b"OVN_Northbound" in connection.recv(1000)
+        proxy.daemon.signal(signal.SIGSTOP)
+        os.utime(proxy.alive_file, (0, 0))
+        assert subprocess.run([*proxy.command, "--alive"], check=False).returncode == 1
+    finally:
+        proxy.daemon.kill()
+    proxy.alive_file.unlink()
+    assert subprocess.run([*proxy.command, "--alive"], check=False).returncode == 1

@@ -7,14 +7,18 @@ import json
 import pathlib
 import typing as t
 
+import _control_plane
 import _playbooks
 import pytest
 import yaml
 
 if t.TYPE_CHECKING:
     from _apiserver import ApiServer
+    from _control_plane import ControlPlane
     from _pki import Pki
+    from conftest import MakeCluster
 
+plane = _control_plane.plane  # fixture
 COLLECTION = pathlib.Path(__file__).resolve().parents[2]
 GROUP = "/apis/neutron.openstack.c5c3.io/v1alpha1"
 ENDPOINTS = {
@@ -40,19 +44,20 @@ class Cloud:
             json.dumps([{"hosts": "ovn_controllers", "gather_facts": False, "roles": ["c5c3.ovn.ovn_neutron"]}])
         )
 
-    def run(self, *arguments: str, central: t.Mapping[str, t.Any] | None = None, **variables: t.Any) -> tuple[int, str]:
+    def run(self, *arguments: str, central: dict[str, t.Any] | None = None, **variables: t.Any) -> tuple[int, str]:
+        """`central` are the variables of the cluster of the control plane; without it no database is asked, unless a variable says so."""
         host = {
             "ovn_backend": "kubernetes",
             "ovn_kubeconfig": self.server.kubeconfig,
             "ovn_neutron_namespace": self.namespace,
             "ovn_neutron_clients_directory": str(self.clients),
             "ovn_neutron_helm_file": str(self.helm),
-            **ENDPOINTS,
+            **({} if central else {**ENDPOINTS, "ovn_neutron_ask_databases": False}),
             **variables,
         }
-        groups = {"ovn_controllers": {"hosts": {"cloud": host}}}
+        groups: dict[str, t.Any] = {"ovn_controllers": {"hosts": {"cloud": host}}}
         if central:
-            groups["ovn_central"] = {"hosts": {"plane": central}}
+            groups["ovn_central"] = {"hosts": {"control-plane": {"ovn_backend": "kubernetes", **central}}}
         inventory = _playbooks.write_inventory(self.root / "inventory.yml", groups)
         done = _playbooks.run(
             ["-i", str(inventory), str(self.playbook), *arguments], _playbooks.environment(self.root / "scratch")
@@ -176,3 +181,69 @@ def test_the_cluster_of_the_control_plane_is_asked_for_its_endpoints(cloud: Clou
     assert code != 0
     assert "/nowhere" in output
     assert "ovn-neutron" not in cloud.names("configmaps")
+
+
+def test_the_databases_are_asked_before_anything_is_written(
+    cloud: Cloud, raft_cluster: MakeCluster, make_pki: t.Callable[[str], Pki]
+) -> None:
+    clusters = {database: raft_cluster(1, database, tls=True) for database in ("northbound", "southbound")}
+    real = {f"ovn_neutron_{database}_endpoints": list(one.endpoints) for database, one in clusters.items()}
+    asking = {"ovn_neutron_ask_databases": True, "ovn_neutron_wait_timeout": 5, **real}
+
+    dead = {**asking, "ovn_neutron_northbound_endpoints": ["ssl:127.0.0.1:9"]}
+    code, output = cloud.run(**dead)
+    assert code != 0
+    told = " ".join(output.split())
+    assert "The databases did not answer the control node with the certificate for Neutron of cloud: " in told
+    assert "set ovn_neutron_ask_databases to false. Nothing was changed." in told
+    assert not {"ovn-client-neutron"} & cloud.names("secrets")
+    assert not {"ovn-neutron"} & cloud.names("configmaps")
+
+    good = (cloud.clients / "neutron-cert.pem").read_bytes(), (cloud.clients / "neutron-key.pem").read_bytes()
+    foreign = make_pki("foreign").issue("neutron")
+    (cloud.clients / "neutron-cert.pem").write_bytes(pathlib.Path(foreign.certificate).read_bytes())
+    (cloud.clients / "neutron-key.pem").write_bytes(pathlib.Path(foreign.private_key).read_bytes())
+    code, output = cloud.run(**asking)
+    assert code != 0, output
+    assert "did not answer the control node with the certificate for Neutron of cloud" in " ".join(output.split())
+    assert "ovn-client-neutron" not in cloud.names("secrets")
+
+    (cloud.clients / "neutron-cert.pem").write_bytes(good[0])
+    (cloud.clients / "neutron-key.pem").write_bytes(good[1])
+    code, output = cloud.run(**asking)
+    assert (code, changed(output)) == (0, 3), output
+    assert "Nobody could ask" not in output
+    code, output = cloud.run(**asking)
+    assert (code, changed(output)) == (0, 0), output
+
+
+def test_inside_pods_get_what_they_can_resolve(cloud: Cloud, plane: ControlPlane) -> None:
+    plain = {"ovn_neutron_tls": False, "ovn_neutron_inside": True}
+    neutron = {"sbConnection": {"allowedNamespaces": ["openstack"]}}
+    plane.late(spec={**_control_plane.SPEC, "neutronIntegration": neutron, "leaderProxy": {"enabled": True}})
+    central = {"ovn_kubeconfig": cloud.server.kubeconfig, "ovn_namespace": plane.namespace}
+
+    def connection() -> str:
+        (text,) = cloud.get(f"/api/v1/namespaces/{cloud.namespace}/configmaps/ovn-neutron")["data"].values()
+        overrides = yaml.safe_load(cloud.helm.read_text())["conf"]["plugins"]["ml2_conf"]["ovn"]["ovn_nb_connection"]
+        found = t.cast("str", text).partition("ovn_nb_connection = ")[2].partition("\n")[0]
+        assert found == overrides
+        return found
+
+    code, output = cloud.run(central=central, **plain)
+    assert code == 0, output
+    members = [plane.get("Service", f"ovn-northbound-{index}")["spec"]["clusterIP"] for index in range(3)]
+    assert connection() == ",".join(f"tcp:{address}:6641" for address in members)
+    assert "Nobody could ask the Northbound and the Southbound databases of cloud" in " ".join(output.split())
+    assert "gets names of members" not in output
+
+    address = plane.get("Service", "ovn-leader-proxy")["spec"]["clusterIP"]
+    published = {"leaderProxyNorthbound": f"tcp:{address}:6641", "leaderProxySouthbound": f"tcp:{address}:16642"}
+    plane.patch("OVNCluster", "ovn/status", {"status": {"endpoints": published}})
+    code, output = cloud.run(central=central, **plain)
+    assert code == 0, output
+    assert connection() == ",".join([f"tcp:{address}:6641"] * 20)
+
+    code, output = cloud.run(central=central, **plain, ovn_neutron_leader_proxy=False)
+    assert code == 0, output
+    assert connection() == ",".join(f"tcp:{address}:6641" for address in members)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import pathlib
 import typing as t
 
 import _control_plane
 import _rights
 import pytest
+import yaml
 from _control_plane import WHOLE, ControlPlane, available
 from _hypervisors import Hypervisors, hypervisor_cluster
 from _operated import Operated, define
@@ -22,6 +24,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.manifests import OperatorOptions, operator_manifests
 
 plane, kubelet, operator = _control_plane.plane, _control_plane.kubelet, _rights.operator  # fixtures
+COLLECTION = pathlib.Path(__file__).resolve().parents[2]
 DAEMON_SETS = "/apis/apps/v1/daemonsets"
 
 
@@ -94,6 +97,59 @@ def test_an_ovncluster_is_rolled_out_edited_and_deleted(operated: Operated, plan
         assert operated.is_there("PersistentVolumeClaim", claim)
     for database in _control_plane.SIZES:
         assert operated.is_there("ConfigMap", f"ovn-{database}-record")
+
+
+def test_a_neutron_is_led_through_the_leader_proxy_once_it_runs(operated: Operated, plane: ControlPlane) -> None:
+    (definition,) = (
+        one
+        for one in yaml.safe_load_all((COLLECTION / "tests/testbed/operator/neutron.yaml").read_text())
+        if one["kind"] == "CustomResourceDefinition"
+    )
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    plane.server.request("POST", definitions, definition)
+    place = f"/apis/neutron.openstack.c5c3.io/v1alpha1/namespaces/{plane.namespace}/neutrons"
+
+    def connections() -> set[str]:
+        ovn = json.loads(plane.server.request("GET", f"{place}/neutron"))["spec"]["ovn"]
+        return set(f"{ovn.get('nbConnection', '')},{ovn.get('sbConnection', '')}".split(","))
+
+    try:
+        resource = {
+            "apiVersion": "neutron.openstack.c5c3.io/v1alpha1",
+            "kind": "Neutron",
+            "metadata": {"name": "neutron"},
+            "spec": {"ovn": {"enabled": True, "clusterRef": {"name": "ovn"}}},
+        }
+        until(lambda: posted(plane, place, resource), "the API server to serve the kind")
+        clients = {"sbConnection": {"allowedNamespaces": ["openstack"]}}
+        operated.apply({**WHOLE, "neutronIntegration": clients})
+        operated.deployments_available()
+        operated.await_condition("True", "AsDeclared", 120)
+        members = [("northbound", 0, 6641), ("northbound", 1, 6641), ("northbound", 2, 6641), ("southbound", 0, 16642)]
+        addresses = {
+            f"tcp:{plane.get('Service', f'ovn-{d}-{index}')['spec']['clusterIP']}:{port}" for d, index, port in members
+        }
+        until(lambda: connections() == addresses, "addresses in place of names")
+
+        operated.apply({**WHOLE, "neutronIntegration": clients, "leaderProxy": {"enabled": True}})
+        until(lambda: operated.is_there("DaemonSet", "ovn-leader-proxy"), "the DaemonSet", 60)
+        assert connections() == addresses
+        counts = dict.fromkeys(
+            ("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "numberAvailable"), 1
+        )
+        status = {**counts, "numberMisscheduled": 0, "observedGeneration": 1}
+        plane.patch("DaemonSet", "ovn-leader-proxy/status", {"status": status})
+        address = plane.get("Service", "ovn-leader-proxy")["spec"]["clusterIP"]
+        until(lambda: connections() == {f"tcp:{address}:6641", f"tcp:{address}:16642"}, "the address of the proxy", 120)
+    finally:
+        plane.server.request("DELETE", f"{definitions}/{definition['metadata']['name']}")
+
+
+def posted(plane: ControlPlane, place: str, resource: dict[str, t.Any]) -> bool:
+    with contextlib.suppress(OSError):
+        plane.server.request("POST", place, resource)
+        return True
+    return False
 
 
 @pytest.fixture

@@ -59,12 +59,18 @@ def create_pods(server: ApiServer, namespace: str, manifests: list[Object], leve
     return refused
 
 
-@pytest.mark.parametrize("raw", [{}, {"tls": {"enabled": False}}], ids=["with TLS", "without TLS"])
+PROXY = {
+    "leaderProxy": {"enabled": True},
+    "neutronIntegration": {"sbConnection": {"allowedNamespaces": ["openstack"]}},
+}
+
+
+@pytest.mark.parametrize("raw", [PROXY, {**PROXY, "tls": {"enabled": False}}], ids=["with TLS", "without TLS"])
 def test_every_pod_of_the_control_plane_is_restricted(api_server: ApiServer, namespace: str, raw: Object) -> None:
     manifests = manifests_of(raw, name="ovn", namespace=namespace)
     assert create_pods(api_server, namespace, manifests, "restricted") == {}
     pods = json.loads(api_server.request("GET", f"/api/v1/namespaces/{namespace}/pods"))["items"]
-    assert len(pods) == 4
+    assert len(pods) == 5
     for pod in pods:
         assert pod["spec"]["serviceAccountName"] == pod["metadata"]["name"]
 

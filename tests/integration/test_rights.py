@@ -41,7 +41,9 @@ PRECHECK = {("", "resourcequotas", "list"), ("", "limitranges", "list")}
 COMMANDS = {("", "pods/exec", "get"), ("", "pods/exec", "create")}  # where nobody runs pods
 MISSING_NAMESPACE = {("", "namespaces", "create"), ("", "namespaces", "patch")}
 EXPLAINING = {("", "events", "list"), ("apps", "replicasets", "list")}  # of what does not start
-WAITING = {("apps", "deployments", "get"), ("apps", "deployments", "watch")}
+WAITING = {
+    ("apps", kind, verb) for kind, verb in (("deployments", "get"), ("deployments", "watch"), ("daemonsets", "watch"))
+}
 CONFLICTS = {
     ("", "configmaps", "get"),
     ("", "pods", "get"),
@@ -99,6 +101,8 @@ def test_a_control_plane_with_exactly_these_rights(
     spec = copy.deepcopy(WHOLE)
     for database in ("northbound", "southbound"):
         spec[database]["service"] = {"type": "NodePort", "allowPlaintext": True}
+    spec["neutronIntegration"] = {"sbConnection": {"allowedNamespaces": ["openstack"]}}
+    spec["leaderProxy"] = {"enabled": True}
 
     first = plane(spec=spec, **options)
     assert first["northbound"]["verdict"] == first["southbound"]["verdict"] == "healthy"

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import time
 import typing as t
 
@@ -26,6 +27,7 @@ from .._errors import InvalidInput, OvnError
 from .._ovsdb.endpoint import Endpoint, parse_endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .._raft.answer import Answer
+from .alive_file import is_alive, touch
 from .log import Log
 from .member_choice import LedMember, choose_member, is_left, next_state
 from .member_watch import MemberWatch
@@ -37,6 +39,8 @@ LISTEN_VARIABLES = {"northbound": "OVN_NORTHBOUND_LISTEN", "southbound": "OVN_SO
 LEADER_ONLY = {"northbound": True, "southbound": False}
 _LONGEST_PAUSE = 1.0  # of a watch, between two attempts to reach a member: the one that returns may be the next leader
 _ARCHIVE_SECONDS = 5.0
+_ALIVE_SECONDS = 30.0  # without a turn of the loop, after which the process hangs
+_ANY = "::"
 
 
 class DatabaseProxy:
@@ -56,7 +60,10 @@ class DatabaseProxy:
         ]
 
     async def start(self, listen: Endpoint) -> None:
-        await self._loop.create_server(self._accept, listen.host, listen.port, reuse_address=True)
+        if listen.host == _ANY:
+            await self._loop.create_server(self._accept, sock=_listen_on_all(listen.port))
+        else:
+            await self._loop.create_server(self._accept, listen.host, listen.port, reuse_address=True)
         for watch in self._watches:
             watch.start()
 
@@ -106,6 +113,13 @@ class DatabaseProxy:
         return f"clients are led to {self.endpoints[self._member]}"
 
 
+def _listen_on_all(port: int) -> socket.socket:
+    """Listen on the addresses of both families, where the host has both: asyncio would take those of IPv6 alone."""
+    if socket.has_dualstack_ipv6():
+        return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
+    return socket.create_server(("", port))
+
+
 def listeners_of(environment: t.Mapping[str, str]) -> dict[str, Endpoint]:
     """Return where the proxy listens, by database; `InvalidInput` for what is no TCP endpoint."""
     found = {name: parse_endpoint(needed(environment, variable)) for name, variable in LISTEN_VARIABLES.items()}
@@ -126,16 +140,21 @@ async def _run(environment: t.Mapping[str, str], log: Log, archive: RunningArchi
             raise InvalidInput(
                 f"{name}: cannot listen on {listeners[name]}: {os.strerror(e.errno or 0).lower()}. Use another address or port."
             ) from e
+    alive_file = environment.get("OVN_ALIVE_FILE")
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
     while not stopped.is_set() and not archive.is_replaced():
+        if alive_file:
+            touch(alive_file)
         try:
             await asyncio.wait_for(stopped.wait(), _ARCHIVE_SECONDS)
         except asyncio.TimeoutError:
             continue
 
 
-def main(_arguments: t.Sequence[str]) -> int:
+def main(arguments: t.Sequence[str]) -> int:
+    if "--alive" in arguments:  # for probes, which would otherwise be clients of the members
+        return 0 if is_alive(os.environ.get("OVN_ALIVE_FILE", ""), _ALIVE_SECONDS) else 1
     log, archive = Log("leader-proxy"), RunningArchive()
     try:
         asyncio.run(_run(os.environ, log, archive))

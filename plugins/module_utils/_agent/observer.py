@@ -28,6 +28,7 @@ from .._errors import OvnError
 from .._kubernetes.rollout_progress import PendingItem, pending_items
 from .._raft.record import parse_record
 from .._raft.verdict import Verdict
+from .alive_file import is_alive, touch
 from .api_client import Api, Mirror
 from .debounce import ActiveNorthd, leading_pod
 from .log import Log
@@ -87,7 +88,7 @@ class Observer(ObserverLoop):
         super()._stop_threads()
 
     def _after_round(self) -> None:
-        _touch(self.settings.alive_file)
+        touch(self.settings.alive_file)
 
     def _metrics(self) -> str:
         resource = (self.clusters.objects or {}).get(self.settings.name) or {}
@@ -186,7 +187,8 @@ class Observer(ObserverLoop):
         follow members that have moved.
         """
         known = dict(previous.get("endpoints") or {})
-        for name in known:
+        # Not the addresses of Services, which are none of nodes.
+        for name in known.keys() & {"northbound", "southbound", UNRESTRICTED_STATUS}:
             database = "northbound" if name == "northbound" else "southbound"
             if spec.get(database, {}).get("service", {}).get("type") == "NodePort" and self.pods.objects is not None:
                 members = [pod_of(str(endpoint)) for endpoint in self.settings.endpoints[database]]
@@ -244,26 +246,10 @@ def _summary(status: t.Mapping[str, t.Any]) -> str:
     )
 
 
-def _touch(path: str) -> None:
-    """Update the file's time for the liveness probe. Without the folder there is no probe."""
-    try:
-        with open(path, "w", encoding="ascii"):
-            os.utime(path)
-    except OSError:
-        return
-
-
-def _is_alive(path: str) -> bool:
-    try:
-        return time.time() - os.stat(path).st_mtime < _ALIVE
-    except OSError:
-        return False
-
-
 def main(arguments: t.Sequence[str]) -> int:
     environment = os.environ
     if "--alive" in arguments:
-        return 0 if _is_alive(environment.get("OVN_ALIVE_FILE", ALIVE_FILE)) else 1
+        return 0 if is_alive(environment.get("OVN_ALIVE_FILE", ALIVE_FILE), _ALIVE) else 1
     return run_observer(
         lambda log, archive: Observer(ObserverSettings.of(environment), Api.of_this_pod(environment), log, archive)
     )

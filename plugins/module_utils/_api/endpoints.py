@@ -50,6 +50,34 @@ def service_endpoint(spec: ClusterSpec, database: Database, cluster_domain: str)
     return f"{scheme}:{service.name}.{spec.namespace}.svc.{cluster_domain}:{service.port}"
 
 
+def cluster_ip_endpoints(
+    spec: ClusterSpec, services: t.Iterable[Object], database: Database, listener: ClientListener = "client"
+) -> list[str]:
+    """Return the endpoints of all members at the addresses of their Services; none if a Service lacks its address or this port.
+
+    For clients inside that cannot resolve names. The Service of a member that is exposed for chassis alone has no port without a role.
+    """
+    by_name = {service["metadata"]["name"]: service for service in services}
+    port_name = listener if listener in PORTS[database].for_clients else "client"
+    members = range(spec.database(database).replicas)
+    found = [
+        _at_cluster_ip(spec, by_name.get(member_name(spec.name, database, index), {}), port_name) for index in members
+    ]
+    return found if all(found) else []
+
+
+def proxy_endpoints(spec: ClusterSpec, service: Object) -> dict[Database, str]:
+    """Return the endpoints of the leader proxy at the address of its Service, empty texts if that has none."""
+    return {database: _at_cluster_ip(spec, service, database) for database in DATABASES}
+
+
+def _at_cluster_ip(spec: ClusterSpec, service: Object, port_name: str) -> str:
+    host, port = (service.get("spec") or {}).get("clusterIP") or "", _port_named(service, port_name)
+    if host in ("", "None") or port is None:
+        return ""
+    return f"{'ssl' if spec.tls.enabled else 'tcp'}:{f'[{host}]' if ':' in host else host}:{port['port']}"
+
+
 def outside_endpoints(
     spec: ClusterSpec,
     services: t.Iterable[Object],

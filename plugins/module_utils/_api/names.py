@@ -14,7 +14,15 @@ from .._databases import PORTS, Database
 
 Object = dict[str, t.Any]
 Component = t.Literal[
-    "northbound", "southbound", "northd", "observer", "controller", "ovs", "image-pull", "metadata-agent"
+    "northbound",
+    "southbound",
+    "northd",
+    "observer",
+    "leader-proxy",
+    "controller",
+    "ovs",
+    "image-pull",
+    "metadata-agent",
 ]
 
 GROUP = "ovn.c5c3.io"
@@ -27,6 +35,12 @@ CA_KEY = "ca.crt"  # of a Secret: the CAs that the daemons trust
 CLIENT_CA_KEY = "client-ca.crt"  # of the Secret that ovn_pki makes: the CAs of whom the Southbound lets in
 SERVICE_STATUS: dict[Database, str] = {"northbound": "serviceNorthbound", "southbound": "serviceSouthbound"}
 UNRESTRICTED_STATUS = "southboundUnrestricted"  # the endpoints without a role, in the status of an OVNCluster
+# Endpoints for clients inside, by address: of all members, and of the leader proxy. The Southbound ones are without a role.
+CLUSTER_IPS_STATUS: dict[Database, str] = {
+    "northbound": "northboundClusterIPs",
+    "southbound": "southboundUnrestrictedClusterIPs",
+}
+PROXY_STATUS: dict[Database, str] = {"northbound": "leaderProxyNorthbound", "southbound": "leaderProxySouthbound"}
 # The Services of Neutron, in front of all members, unless the OVNCluster names them.
 CLIENT_SERVICES: dict[Database, str] = {"northbound": "ovn-nb", "southbound": "ovn-sb"}
 
@@ -117,6 +131,11 @@ def northd_name(name: str) -> str:
 
 def observer_name(name: str) -> str:
     return f"{name}-observer"
+
+
+def leader_proxy_name(name: str) -> str:
+    """Return the name of DaemonSet, ServiceAccount, Service and NetworkPolicy of the leader proxy."""
+    return f"{name}-leader-proxy"
 
 
 def lease_name(name: str) -> str:

@@ -16,7 +16,7 @@ import typing as t
 from .._databases import DATABASES
 from .._errors import InvalidInput
 from .._neutron.agent_container import is_ours
-from .names import CLIENT_CA_KEY, MOST_MEMBERS, database_name, member_name
+from .names import CLIENT_CA_KEY, MOST_MEMBERS, database_name, leader_proxy_name, member_name
 from .validation_messages import format_value
 
 ODD = "a Raft cluster has 1, 3 or 5 members: 2 or 4 tolerate no more failures than one member less"
@@ -54,6 +54,7 @@ AGENT_NEEDS_IMAGE = (
 )
 AGENT_NEEDS_NOVA = "an enabled metadata agent needs novaMetadata.host and sharedSecretRef: guests are answered by Nova, which believes who knows that secret"
 AGENT_ON_HYPERVISORS = "a metadata agent needs the ovn-controller of its node, so a label cannot have another value than in controller.nodeSelector"
+PROXY_NEEDS_CLIENTS = "the leader proxy lets in whom the port of the Southbound without a role lets in, so allowedNamespaces or allowedCidrs names its clients"
 
 _Spec = dict[str, t.Any]
 _INI_NAME = re.compile(r"[A-Za-z0-9_.-]+")
@@ -80,6 +81,7 @@ def check_rules(name: str, spec: _Spec) -> None:
     _check_metadata_agent(spec["metadataAgent"], spec["controller"]["nodeSelector"])
     _check_services(name, spec["neutronIntegration"])
     _check_southbound_clients(spec["neutronIntegration"]["sbConnection"], spec["southbound"])
+    _check_leader_proxy(spec["leaderProxy"], spec["neutronIntegration"]["sbConnection"])
     _check_networks(spec.get("network", {}))
     if {"southboundClientCaKey", "southboundClientCaConfigMapRef"} <= spec["tls"].keys():
         raise InvalidInput(f"spec.tls: {ONE_CLIENT_BUNDLE}. Remove one of them.")
@@ -223,6 +225,7 @@ def _check_services(name: str, neutron: _Spec) -> None:
             f"spec.neutronIntegration: both connections use the Service {format_value(names['nb'])}: {TWO_SERVICES}. Rename one."
         )
     taken = {database_name(name, database) for database in DATABASES}
+    taken.add(leader_proxy_name(name))
     taken |= {member_name(name, database, index) for database in DATABASES for index in range(MOST_MEMBERS)}
     for key, service in names.items():
         if service in taken:
@@ -252,6 +255,14 @@ def _check_southbound_clients(connection: _Spec, southbound: _Spec) -> None:
         )
     for index, network in enumerate(networks):
         _check_network(f"{path}[{index}]", network)
+
+
+def _check_leader_proxy(proxy: _Spec, connection: _Spec) -> None:
+    if proxy["enabled"] and not (connection.get("allowedNamespaces") or connection.get("allowedCidrs")):
+        path = "spec.neutronIntegration.sbConnection"
+        raise InvalidInput(
+            f"spec.leaderProxy.enabled is true: {PROXY_NEEDS_CLIENTS}. Name the namespace of Neutron in {path}.allowedNamespaces."
+        )
 
 
 def _check_networks(value: _Spec) -> None:

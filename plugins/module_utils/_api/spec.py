@@ -18,6 +18,7 @@ from .declaration import Metadata, declare, part, read, schema_of
 from .fields import NAME, NETWORK, NETWORKS, POD_NETWORKS, SERVICE_NAME, listing, number, rule, text
 from .hypervisor_clusters import HypervisorCluster, hypervisor_clusters
 from .hypervisor_spec import BridgeMapping, Controller, Encapsulation, Gateway, OpenVSwitch, bridge_mappings
+from .leader_proxy_spec import LeaderProxy, leader_proxy
 from .metadata_agent_spec import MetadataAgent, metadata_agent
 from .names import CLIENT_CA_KEY, CLIENT_SERVICES, MOST_MEMBERS
 from .northd_spec import NorthdSpec, ObserverSpec
@@ -35,6 +36,7 @@ from .rules import (
     OPERATOR_BUNDLES,
     PLAINTEXT,
     PORTS_NEED_NETWORKS,
+    PROXY_NEEDS_CLIENTS,
     TWO_FAMILIES,
     TWO_SERVICES,
     UNDERLAY_NEEDS_NETDEV,
@@ -265,6 +267,7 @@ class ClusterSpec:
             given=True,
         )
     )
+    leader_proxy: LeaderProxy = field(metadata=leader_proxy())
     tls: Tls = field(
         metadata=part(
             Tls,
@@ -315,6 +318,7 @@ class ClusterSpec:
 
 
 _NAMES_NETWORKS = "has(self.neutronIntegration.sbConnection.allowedCidrs) && size(self.neutronIntegration.sbConnection.allowedCidrs) > 0"
+_NAMES_NAMESPACES = "has(self.neutronIntegration.sbConnection.allowedNamespaces) && size(self.neutronIntegration.sbConnection.allowedNamespaces) > 0"
 _NAMES_PORTS = (
     "has(self.neutronIntegration.sbConnection.nodePorts) && size(self.neutronIntegration.sbConnection.nodePorts) > 0"
 )
@@ -357,6 +361,11 @@ CLUSTER_SPEC = schema_of(
         " && !(has(self.southbound.service.nodePorts) && p in self.southbound.service.nodePorts))",
         DIFFERENT_PORTS,
         ".neutronIntegration.sbConnection.nodePorts",
+    ),
+    rule(
+        f"!self.leaderProxy.enabled || ({_NAMES_NETWORKS}) || ({_NAMES_NAMESPACES})",
+        PROXY_NEEDS_CLIENTS,
+        ".leaderProxy.enabled",
     ),
     rule(
         "!has(self.metadataAgent.nodeSelector) || self.metadataAgent.nodeSelector.all(k, "

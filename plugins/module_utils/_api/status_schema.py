@@ -91,6 +91,23 @@ CLUSTER_STATUS = record(
                     "The same for the Southbound, to its port without a role: for clients like Neutron, not for chassis.",
                     maxLength=512,
                 ),
+                "northboundClusterIPs": text(
+                    "Every Northbound member by the address of its Service, for clients in this Kubernetes cluster that cannot resolve names, for example "
+                    "ssl:10.96.0.11:6641,ssl:10.96.0.12:6641. Absent until each Service has one.",
+                    maxLength=4096,
+                ),
+                "southboundUnrestrictedClusterIPs": text(
+                    "The same for the ports of the Southbound without a role. Absent also where members are exposed for chassis alone.",
+                    maxLength=4096,
+                ),
+                "leaderProxyNorthbound": text(
+                    "The leader proxy (leaderProxy) of the node of whoever connects, for clients in this Kubernetes cluster, for example ssl:10.96.0.21:6641. "
+                    "Absent until it runs on all its nodes, and if it is not published.",
+                    maxLength=512,
+                ),
+                "leaderProxySouthbound": text(
+                    "The same for the Southbound, to its port without a role.", maxLength=512
+                ),
             },
         ),
         "chassisCount": number("Chassis in the Southbound database.", 0, _MANY),

@@ -26,6 +26,7 @@ _DATA = ("PersistentVolumeClaim",)
 # Databases are deleted last and stop orderly: their clients are deleted first.
 _ORDER = (
     ("ovn.c5c3.io/v1alpha1", "OVNCluster"),
+    ("apps/v1", "DaemonSet"),
     ("apps/v1", "Deployment"),
     ("apps/v1", "StatefulSet"),
     ("v1", "Service"),
@@ -132,7 +133,8 @@ def orphaned_pods(pods: t.Iterable[Object]) -> list[Object]:
 
 
 def _selector(name: str) -> str:
-    return f"app.kubernetes.io/instance={name},app.kubernetes.io/component in (northbound,southbound,northd,observer)"
+    components = "northbound,southbound,northd,observer,leader-proxy"
+    return f"app.kubernetes.io/instance={name},app.kubernetes.io/component in ({components})"
 
 
 def _await_pods(cluster: Cluster, lease: RunLease, namespace: str, deadline: Deadline, on_change: OnChange) -> None:

@@ -27,6 +27,7 @@ from .._raft_pods.record_store import RecordStore
 from .._raft_pods.witness_store import WitnessStore
 from .chassis_port_clients import check_clients
 from .desired import DesiredCluster, desired_definitions
+from .leader_proxy import refuse_published_removal
 from .manifests import ClusterManifests
 from .members import first_replicas, run_for_database
 from .observed_state import ObservedCluster, refuse_neighbors
@@ -65,6 +66,7 @@ def check_cluster(
 ) -> CheckedCluster:
     """Return what the run goes on with; `Refused` or `Conflict` if it must not begin. Nothing is written. `identity` and `time` are those of the run."""
     refuse_neighbors(observed)
+    refuse_published_removal(desired.spec, observed.resource)
     if any(key_of(definition) not in observed.index for definition in desired_definitions(observed)):
         check_version(cluster)
     accounts = central_accounts(desired.spec)

@@ -9,6 +9,7 @@ A whole control plane in one Kubernetes cluster: objects, both databases, what l
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
 import functools
 import typing as t
@@ -32,6 +33,7 @@ from .claim_templates import ClaimTemplates
 from .desired import DesiredCluster, check_unchanged, is_config, is_later, is_listeners, keep_claims, template_changes
 from .endpoints import ControlPlaneAddress, Endpoints, find_endpoints
 from .handover import SouthboundHandover
+from .leader_proxy import await_leader_proxy
 from .manifests import ClusterManifests
 from .objects import ClusterObjects
 from .observed_state import ObservedCluster, read_state
@@ -237,7 +239,7 @@ class ControlPlane:
             self.cluster,
             place,
             warn=progress.warnings.append,
-            before=((self.resource or {}).get("status") or {}).get("endpoints") or {},
+            before=self._endpoints_before,
             services=services,
             pods={name: pod for one in self.observed_databases.values() for name, pod in one.pods.items()},
         )
@@ -272,9 +274,16 @@ class ControlPlane:
                     self._write_status(northd, observer, generation)
                 raise
             warnings += [message for message in [observer_warning(self.cluster, desired, observer)] if message]
+            proxy, messages = await_leader_proxy(self.cluster, desired.spec, self._endpoints_before, self.deadline)
+            self.endpoints = dataclasses.replace(self.endpoints, **proxy)
+            warnings += messages
         self._write_status(northd, observer, generation)
         if desired.wait and absent:
             raise Refused(f"Not every member takes part. {' '.join(absent)} Everything else is as declared.")
+
+    @property
+    def _endpoints_before(self) -> dict[str, str]:
+        return ((self.resource or {}).get("status") or {}).get("endpoints") or {}
 
     def _write_status(self, northd: Object | None, observer: Object | None, generation: int) -> None:
         self.resource = write_status(

@@ -270,6 +270,6 @@ def template_changes(done: t.Sequence[ObjectChange], name: str) -> bool:
 
 
 def is_later(manifest: Object) -> bool:
-    """Return whether it is the Deployment of northd or of the observer, which are updated after the databases."""
+    """Return whether it is the workload of northd, of the observer or of the leader proxy, which are updated after the databases."""
     component = (manifest["metadata"].get("labels") or {}).get("app.kubernetes.io/component")
-    return manifest["kind"] == "Deployment" and component in ("northd", "observer")
+    return manifest["kind"] in ("Deployment", "DaemonSet") and component in ("northd", "observer", "leader-proxy")

@@ -11,12 +11,19 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._api.endpoints import ClientListener, inside_endpoints, outside_endpoints, service_endpoint
-from .._api.names import SERVICE_STATUS, UNRESTRICTED_STATUS, Object, member_name
+from .._api.endpoints import (
+    ClientListener,
+    cluster_ip_endpoints,
+    inside_endpoints,
+    outside_endpoints,
+    service_endpoint,
+)
+from .._api.names import CLUSTER_IPS_STATUS, PROXY_STATUS, SERVICE_STATUS, UNRESTRICTED_STATUS, Object, member_name
 from .._api.spec import ClusterSpec
 from .._databases import DATABASES, Database
 from .._errors import Refused
 from .._kubernetes.client import Cluster
+from .leader_proxy import published_endpoints
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +32,9 @@ class Endpoints:
 
     Chassis connect to `southbound`, where they may have a role; `southbound_unrestricted` is for clients like Neutron. It is empty if members are exposed for
     chassis alone. `service_northbound` and `service_southbound` are one name for all ready members, for clients inside that cannot take a list.
+
+    Clients inside that cannot resolve names take `…_cluster_ips`, which are empty until each member has one, or the leader proxy of their node, if it is
+    published: `leader_proxy_northbound` and `leader_proxy_southbound`, one address each.
     """
 
     northbound: str = ""
@@ -35,18 +45,29 @@ class Endpoints:
     southbound_unrestricted_inside: str = ""
     service_northbound: str = ""
     service_southbound: str = ""
+    northbound_cluster_ips: str = ""
+    southbound_unrestricted_cluster_ips: str = ""
+    leader_proxy_northbound: str = ""
+    leader_proxy_southbound: str = ""
 
     def as_dict(self) -> dict[str, str]:
         return dataclasses.asdict(self)
 
     def as_status(self) -> dict[str, str]:
         """Return them by their names in the status of the OVNCluster."""
+        if_known = {
+            CLUSTER_IPS_STATUS["northbound"]: self.northbound_cluster_ips,
+            CLUSTER_IPS_STATUS["southbound"]: self.southbound_unrestricted_cluster_ips,
+            PROXY_STATUS["northbound"]: self.leader_proxy_northbound,
+            PROXY_STATUS["southbound"]: self.leader_proxy_southbound,
+        }
         return {
             "northbound": self.northbound,
             "southbound": self.southbound,
             UNRESTRICTED_STATUS: self.southbound_unrestricted,
             SERVICE_STATUS["northbound"]: self.service_northbound,
             SERVICE_STATUS["southbound"]: self.service_southbound,
+            **{name: text for name, text in if_known.items() if text},
         }
 
 
@@ -84,7 +105,7 @@ def find_endpoints(
     spec = place.spec
     exposed = [spec.database(d).service for d in DATABASES if spec.database(d).service.exposed]
     nodes: list[Object] = []
-    if exposed and services is None:
+    if services is None:
         services = cluster.list("v1", "Service", place.namespace, labels=f"app.kubernetes.io/instance={place.name}")
     if any(service.needs_nodes for service in exposed):
         if pods is None:
@@ -94,11 +115,11 @@ def find_endpoints(
             nodes = cluster.list("v1", "Node")
         except Refused as e:
             warn(f"The addresses of the nodes are not known, so there is no endpoint for clients outside: {e}")
-    outside = outside_endpoints(spec, services or [], nodes, pods, before)
+    outside = outside_endpoints(spec, services, nodes, pods, before)
     unrestricted = unrestricted_inside = place.inside("southbound", "unrestricted")
     if spec.exposes_unrestricted:
         known = {"southbound": before.get(UNRESTRICTED_STATUS, "")}
-        unrestricted = outside_endpoints(spec, services or [], nodes, pods, known, "unrestricted")["southbound"]
+        unrestricted = outside_endpoints(spec, services, nodes, pods, known, "unrestricted")["southbound"]
     elif spec.southbound.service.exposed:  # without TLS the exposed port has no role either
         unrestricted = [] if spec.tls.enabled else outside["southbound"]
     for d in DATABASES:
@@ -108,7 +129,7 @@ def find_endpoints(
                 f"{found} of {expected} {d} members have an address of type {spec.database(d).service.type} for clients outside so far. "
                 "Run again when the others have one."
             )
-    if waiting := unbalanced_members(spec, services or []):
+    if waiting := unbalanced_members(spec, services):
         several = len(waiting) > 1
         warn(
             f"{'Services' if several else 'Service'} {', '.join(waiting)} in namespace {place.namespace}: no load balancer has given "
@@ -122,6 +143,11 @@ def find_endpoints(
         southbound_unrestricted=",".join(unrestricted),
         southbound_unrestricted_inside=",".join(unrestricted_inside),
         **{f"service_{d}": service_endpoint(spec, d, place.cluster_domain) for d in DATABASES},
+        northbound_cluster_ips=",".join(cluster_ip_endpoints(spec, services, "northbound")),
+        southbound_unrestricted_cluster_ips=",".join(
+            cluster_ip_endpoints(spec, services, "southbound", "unrestricted")
+        ),
+        **{f"leader_proxy_{d}": text for d, text in published_endpoints(cluster, spec, before, services).items()},
     )
 
 

@@ -23,6 +23,7 @@ KINDS: list[tuple[str, str]] = [
     ("v1", "ConfigMap"),
     ("v1", "Service"),
     ("v1", "ServiceAccount"),
+    ("apps/v1", "DaemonSet"),
     ("apps/v1", "Deployment"),
     ("apps/v1", "StatefulSet"),
     ("networking.k8s.io/v1", "NetworkPolicy"),
@@ -30,6 +31,7 @@ KINDS: list[tuple[str, str]] = [
     ("rbac.authorization.k8s.io/v1", "Role"),
     ("rbac.authorization.k8s.io/v1", "RoleBinding"),
 ]
+_OF_HYPERVISORS = "controller,ovs,image-pull,metadata-agent"  # components
 _CONTROLLER_SECONDS = 60  # to notice that a StatefulSet has changed
 
 
@@ -157,7 +159,7 @@ def read_state(cluster: Cluster, name: str, namespace: str) -> ObservedCluster:
         if resource is not None:
             index[(API_VERSION, "OVNCluster", namespace, name)] = resource
         # Hypervisors of the same cluster may be in the same namespace. ovn_hypervisors manages them.
-        ours = f"app.kubernetes.io/instance={name},app.kubernetes.io/component notin (controller,ovs)"
+        ours = f"app.kubernetes.io/instance={name},app.kubernetes.io/component notin ({_OF_HYPERVISORS})"
         index.update(list_objects(cluster, KINDS, namespace, ours))
         index.update(_claims(cluster, name, namespace))
     return ObservedCluster(name, namespace, namespace_object, resource, index, frozenset(hidden), tuple(neighbors))

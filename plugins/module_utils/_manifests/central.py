@@ -16,6 +16,7 @@ from .access import accounts
 from .config import config, scripts
 from .context import ManifestContext
 from .disruption import disruption_budgets
+from .leader_proxy import leader_proxy
 from .northd import northd_deployment
 from .observer import observer_deployment
 from .policies import network_policies
@@ -56,4 +57,4 @@ def central_manifests(
         manifests += services(context, database)
     manifests += disruption_budgets(context)
     manifests += [stateful_set(context, database) for database in DATABASES]
-    return [*manifests, northd_deployment(context), observer_deployment(context)]
+    return [*manifests, northd_deployment(context), observer_deployment(context), *leader_proxy(context)]

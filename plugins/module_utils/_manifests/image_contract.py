@@ -57,6 +57,10 @@ CONTRACT = (
         *("cluster", "ovn", "status", ("python3",)),
         without="the pods of the leaders and of the active northd have no labels, and the status of the OVNCluster is only that of the last run",
     ),
+    Content(
+        *("cluster", "ovn", "leader-proxy", ("python3", "sleep")),
+        without="clients in the cluster of the control plane get no leader proxy (`leaderProxy.enabled`)",
+    ),
     Content("hypervisors", "ovn", "ovn-controller", ("sh", "rm", "sleep", "ovn-controller", "ovn-appctl")),
     Content(
         *("hypervisors", "ovn", "ovn-controller", ("sha256sum",)),
@@ -134,7 +138,8 @@ def is_needed(content: Content, spec: ClusterSpec) -> bool:
     has_underlay = spec.ovs.underlay is not None and "ip" in content.programs
     in_user_space = spec.ovs.datapath_type == "netdev" and "iptables-restore" in content.programs
     needs_openssl = spec.has_node_certificates and "openssl" in content.programs
-    return not content.optional or has_underlay or in_user_space or needs_openssl
+    is_proxy = spec.leader_proxy.enabled and content.container == "leader-proxy"
+    return not content.optional or has_underlay or in_user_space or needs_openssl or is_proxy
 
 
 def guard_command(names: t.Sequence[str]) -> list[str]:

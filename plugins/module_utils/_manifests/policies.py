@@ -24,6 +24,7 @@ _DNS = (53, 5353)
 # The port of an API server behind its Service is unknown here: all ports.
 _API: tuple[int, ...] = ()
 _PODS: tuple[Component, ...] = ("northbound", "southbound", "northd", "observer")
+_PROXY: Component = "leader-proxy"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,17 +56,38 @@ def flows(context: ManifestContext) -> list[Flow]:
         named = (connection.allowed_cidrs, connection.allowed_namespaces)
         if ports.unrestricted != ports.client and any(named):
             table.append(Flow("anywhere", database, (ports.unrestricted,), _TCP, *named))
+    if context.spec.leader_proxy.enabled:
+        table += _of_leader_proxy(context)
     if context.spec.metrics_port:
         table.append(Flow("anywhere", "observer", (context.spec.metrics_port,)))
-    for component in _PODS:
+    for component in _components(context):
         table.append(Flow(component, "anywhere", _DNS, ("UDP", "TCP")))
     table += [Flow(component, "anywhere", _API) for component in ("northd", "observer")]
     return table
 
 
+def _of_leader_proxy(context: ManifestContext) -> list[Flow]:
+    """Return its connections: it lets in whom a member lets in, and whom the specification names as a client of the port without a role."""
+    connection = context.spec.neutron_integration.sb_connection
+    table = []
+    for database in DATABASES:
+        ports = (PORTS[database].unrestricted,)
+        table.append(Flow(_PROXY, database, ports))
+        if database == "southbound":
+            table.append(Flow("anywhere", _PROXY, ports, _TCP, connection.allowed_cidrs, connection.allowed_namespaces))
+            continue
+        networks = context.spec.northbound.service.allowed_cidrs
+        table.append(Flow("anywhere", _PROXY, ports, _TCP, networks, connection.allowed_namespaces if networks else ()))
+    return table
+
+
+def _components(context: ManifestContext) -> tuple[Component, ...]:
+    return (*_PODS, _PROXY) if context.spec.leader_proxy.enabled else _PODS
+
+
 def network_policies(context: ManifestContext) -> list[Object]:
     table = flows(context)
-    return [_policy(context, component, table) for component in _PODS]
+    return [_policy(context, component, table) for component in _components(context)]
 
 
 def _policy(context: ManifestContext, component: Component, table: list[Flow]) -> Object:

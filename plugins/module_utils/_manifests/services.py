@@ -28,7 +28,7 @@ def _headless(context: ManifestContext, database: Database) -> Object:
         database,
         spec={
             "clusterIP": "None",
-            **_families(context),
+            **families(context),
             # Without quorum no member is ready; without names they would never find each other again.
             "publishNotReadyAddresses": True,
             "selector": selector(context.name, database),
@@ -61,7 +61,7 @@ def _member(context: ManifestContext, database: Database, index: int) -> Object:
         metadata={"annotations": dict(service.annotations)} if service.annotations else {},
         spec={
             "type": service.type,
-            **_families(context),
+            **families(context),
             **outside,
             "publishNotReadyAddresses": True,
             "selector": {**selector(context.name, database), "statefulset.kubernetes.io/pod-name": name},
@@ -80,14 +80,15 @@ def _in_front(context: ManifestContext, database: Database) -> Object:
         database,
         spec={
             "type": "ClusterIP",
-            **_families(context),
+            **families(context),
             "selector": selector(context.name, database),
             "ports": [{**_port("client", service.port), "targetPort": PORTS[database].unrestricted}],
         },
     )
 
 
-def _families(context: ManifestContext) -> Object:
+def families(context: ManifestContext) -> Object:
+    """Return the fields of a Service that say which families of addresses it has."""
     network = context.spec.network
     return {
         **({"ipFamilyPolicy": network.ip_family_policy} if network.ip_family_policy else {}),

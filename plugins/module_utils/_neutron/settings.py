@@ -19,6 +19,11 @@ _ATTEMPTS = 20
 _GENEVE_HEADER = 38
 
 
+def attempts(endpoint: str) -> list[str]:
+    """Return the endpoint of a leader proxy as Neutron has to be given it."""
+    return [endpoint] * _ATTEMPTS
+
+
 @dataclasses.dataclass(frozen=True)
 class OvnConnection:
     """Where the databases are and who connects: endpoints like `ssl:192.0.2.11:6641`, and files (empty without TLS)."""
@@ -32,11 +37,11 @@ class OvnConnection:
     def through_proxy(self, northbound: str, southbound: str) -> OvnConnection:
         """Return the connection through a proxy on the same host, `ADDRESS:PORT` of each database."""
         scheme = self.northbound[0].partition(":")[0]
-        return dataclasses.replace(
-            self,
-            northbound=[f"{scheme}:{northbound}"] * _ATTEMPTS,
-            southbound=[f"{scheme}:{southbound}"] * _ATTEMPTS,
-        )
+        return self.through_proxies(f"{scheme}:{northbound}", f"{scheme}:{southbound}")
+
+    def through_proxies(self, northbound: str, southbound: str) -> OvnConnection:
+        """Return the connection through the leader proxies of a Kubernetes cluster, one endpoint of each database."""
+        return dataclasses.replace(self, northbound=attempts(northbound), southbound=attempts(southbound))
 
     def options(self) -> dict[str, t.Any]:
         """Return the options of the section [ovn]."""

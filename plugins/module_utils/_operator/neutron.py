@@ -10,10 +10,32 @@ from __future__ import annotations
 
 import typing as t
 
-from .._api.names import Object
+from .._api.names import CLUSTER_IPS_STATUS, PROXY_STATUS, UNRESTRICTED_STATUS, Object
+from .._databases import DATABASES
 from .._errors import OvnError
 from .._kubernetes.client import Cluster
 from .._neutron.resource import API_VERSION, KIND, connection_fields
+from .._neutron.settings import attempts
+from .._ovsdb.host_names import names_in
+
+
+def neutron_endpoints(endpoints: t.Mapping[str, str]) -> dict[str, str]:
+    """Return the fields for a Neutron in the cluster of the control plane, from the endpoints in the status of the OVNCluster. Pure.
+
+    The leader proxy if it is published. Else the published endpoints, or the addresses of Services in place of names, which Neutron cannot resolve.
+    """
+    proxy = [endpoints.get(PROXY_STATUS[database]) for database in DATABASES]
+    if all(proxy):
+        return connection_fields(*(",".join(attempts(str(one))) for one in proxy))
+    published = {
+        "northbound": endpoints.get("northbound") or "",
+        "southbound": endpoints.get(UNRESTRICTED_STATUS) or endpoints.get("southbound") or "",
+    }
+    found = [
+        (endpoints.get(CLUSTER_IPS_STATUS[database]) if names_in([published[database]]) else "") or published[database]
+        for database in DATABASES
+    ]
+    return connection_fields(*found)
 
 
 def neutron_patch(neutron: Object, name: str, namespace: str, endpoints: t.Mapping[str, str]) -> Object | None:
@@ -27,11 +49,7 @@ def neutron_patch(neutron: Object, name: str, namespace: str, endpoints: t.Mappi
         return None
     if (reference.get("namespace") or neutron["metadata"].get("namespace")) != namespace:
         return None
-    wanted = connection_fields(
-        endpoints.get("northbound") or "",
-        endpoints.get("southboundUnrestricted") or endpoints.get("southbound") or "",
-    )
-    wanted = {key: value for key, value in wanted.items() if value and ovn.get(key) != value}
+    wanted = {key: value for key, value in neutron_endpoints(endpoints).items() if value and ovn.get(key) != value}
     return {"spec": {"ovn": wanted}} if wanted else None
 
 
@@ -65,6 +83,11 @@ def fill_in_endpoints(
                 *(API_VERSION, KIND, metadata["name"], metadata["namespace"]), patch, field_manager=field_manager
             )
             done.append(f"write the endpoints to {place}")
+            if names := names_in(patch["spec"]["ovn"].values()):
+                warn(
+                    f"{place} got names of members: {', '.join(names)}. The Python library of Open vSwitch finds no IPv4 address by a name. Switch on "
+                    "spec.leaderProxy of the OVNCluster."
+                )
         except OvnError as e:
             warn(f"The endpoints were not written to {place}: {e}")
     return done

@@ -84,6 +84,7 @@ class OperatedCluster(Target):
         kinds = (
             ("apps/v1", "StatefulSet"),
             ("apps/v1", "Deployment"),
+            ("apps/v1", "DaemonSet"),
             ("v1", "PersistentVolumeClaim"),
             ("v1", "Service"),
         )

@@ -79,6 +79,10 @@ def created_by_control_plane(spec: ClusterSpec, observed: ObservedKubernetes) ->
             claims += [template for names in to_come.values() for one in names if one.startswith(name)]
         if manifest["kind"] in ("StatefulSet", "Deployment"):
             pods.append(_new_pods(manifest, manifest["spec"]["replicas"], observed))
+        if manifest["kind"] == "DaemonSet":  # of nodes that somebody may not read there are none to count
+            selector = manifest["spec"]["template"]["spec"].get("nodeSelector") or {}
+            nodes = [node["metadata"].get("labels") or {} for node in observed.nodes or []]
+            pods.append(_new_pods(manifest, sum(matches(labels, selector) for labels in nodes), observed))
     return Creation(pods, claims, _missing(manifests, observed))
 
 

@@ -70,6 +70,7 @@ _CLUSTER = (
     Right("", "pods/exec", ("get", "create")),
     Right("", "pods/eviction", ("create",)),
     Right("apps", "deployments", ("get", "watch", *_OBJECT)),
+    Right("apps", "daemonsets", ("get", "watch", *_OBJECT)),
     Right("apps", "statefulsets", ("get", "watch", *_OBJECT)),
     Right("apps", "replicasets", ("list",)),
     Right("networking.k8s.io", "networkpolicies", _OBJECT),

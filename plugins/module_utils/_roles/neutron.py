@@ -13,7 +13,7 @@ import ipaddress
 import json
 import typing as t
 
-from .._databases import DATABASES, Database
+from .._databases import DATABASES, TITLES, Database
 from .._errors import InvalidInput
 from .._inventory import as_list
 from .._neutron.helm import helm_overrides
@@ -21,6 +21,7 @@ from .._neutron.ini import Sections, check_extra, merge_sections, render_ini
 from .._neutron.resource import connection_fields
 from .._neutron.settings import SYNC_MODES, OvnConnection, ServerOptions, server_sections
 from .._ovsdb.endpoint import parse_endpoints
+from .._ovsdb.host_names import names_in
 from .._ovsdb.tls_files import TlsFiles
 from .._systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
 from .central_observer import PROGRAM
@@ -36,16 +37,20 @@ _SECRET_KEYS = {"private_key": "tls.key", "certificate": "tls.crt", "ca_certific
 # As ovn_client_certificate puts them on a machine
 _FILES = {"private_key": "current/key.pem", "certificate": "current/cert.pem", "ca_certificate": "current/ca.pem"}
 _LAST_PORT = 65535
-# What the cluster of a control plane says of its endpoints: inside of it, and outside
-_ANSWERS: dict[Database, tuple[str, ...]] = {
+# What the cluster of a control plane says of its endpoints, the best first: outside of it, and inside
+_OUTSIDE: dict[Database, tuple[str, ...]] = {
     "northbound": ("northbound",),
     "southbound": ("southbound_unrestricted", "southbound"),
+}
+_INSIDE: dict[Database, tuple[str, ...]] = {
+    "northbound": ("northbound_cluster_ips", "northbound_inside"),
+    "southbound": ("southbound_unrestricted_cluster_ips", "southbound_unrestricted_inside", "southbound_inside"),
 }
 
 
 @dataclasses.dataclass(frozen=True)
 class NeutronOptions:
-    """The options of the role, and `host`."""
+    """The options of the role, `host`, and as `control_plane` the answer of the cluster of the control plane."""
 
     host: str
     backend: str
@@ -69,6 +74,10 @@ class NeutronOptions:
     config: t.Any = dataclasses.field(default_factory=dict)
     secret: str = ""
     services: t.Any = ()
+    inside: bool = False
+    northbound_endpoints: t.Any = ()
+    southbound_endpoints: t.Any = ()
+    control_plane: t.Any = dataclasses.field(default_factory=dict)
 
 
 def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[str]]) -> dict[str, t.Any]:
@@ -76,7 +85,8 @@ def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[
 
     `config`: the text of the file for Neutron. `files`: paths of the client certificate. `endpoints`: the members. `helm`: overrides for the chart.
     `proxy`: `environment`, `sandbox`, `revision` and `program` of its unit; empty without one. `service_files`, `service_units`: options of `ovn_units`, where
-    drop-ins carry the digest of the settings. `neutron_patch`: the specification of a Neutron resource. `warnings`: texts.
+    drop-ins carry the digest of the settings. `neutron_patch`: the specification of a Neutron resource. `asked`: in a cluster, the members that the control
+    node can ask, none of a database for clients inside alone. `warnings`: texts.
 
     `InvalidInput` names the option that is wrong.
     """
@@ -89,7 +99,9 @@ def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[
     files = {name: f"{options.directory}/{file}" for name, file in names.items()} if options.tls else {}
     direct = OvnConnection(list(endpoints["northbound"]), list(endpoints["southbound"]), **files)
     proxied = on_machine and options.leader_proxy and bool(direct.northbound)
-    connection = direct.through_proxy(*_listeners(options).values()) if proxied else direct
+    inside = _inside_connection(options, direct)
+    connection = direct.through_proxy(*_listeners(options).values()) if proxied else direct if on_machine else inside
+    asked = {} if on_machine else _asked(options, endpoints)
     ours = server_sections(connection, _server_options(options))
     extra = check_extra(options.config, ours, f"{PREFIX}config")
     config = render_ini(merge_sections(ours, extra))
@@ -98,15 +110,20 @@ def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[
         "config": config,
         "files": files,
         "endpoints": {name: list(endpoints[name]) for name in DATABASES},
-        "helm": _helm(options, endpoints, extra),
+        "helm": _helm(options, inside, extra),
         "proxy_endpoints": dict(zip(DATABASES, (connection.northbound[:1], connection.southbound[:1])))
         if proxied
         else {},
         "proxy": _proxy(options, direct) if proxied else {},
         "service_files": service_files(services, config),
         "service_units": service_units(services),
-        "neutron_patch": _patch(direct),
-        "warnings": [*_sync_warnings(options), *_name_warnings(options, connection)],
+        "neutron_patch": _patch(inside),
+        "asked": asked,
+        "warnings": [
+            *_sync_warnings(options),
+            *_name_warnings(options, connection),
+            *_unasked_warnings(options, asked),
+        ],
     }
 
 
@@ -121,9 +138,9 @@ def neutron_endpoints(
 ) -> dict[Database, list[str]]:
     """Return the ports without a role, of all members: Neutron writes what the role of chassis keeps from it.
 
-    In this order: what is given as `northbound_endpoints` and `southbound_endpoints`, what the cluster of the control plane has answered (`inside` of it or for
-    clients outside), one port of each central host. A control plane of others has no port without a role beside that of chassis, and `ovn_northbound_endpoints`
-    and `ovn_southbound_endpoints` say where it is.
+    In this order: what is given as `northbound_endpoints` and `southbound_endpoints`, what the cluster of the control plane has answered (`inside` of it, by
+    address if there are some, or for clients outside), one port of each central host. A control plane of others has no port without a role beside that of
+    chassis, and `ovn_northbound_endpoints` and `ovn_southbound_endpoints` say where it is.
     """
     found: dict[Database, list[str]] = {}
     central: Variables = hostvars[central_hosts[0]] if central_hosts else {}
@@ -136,7 +153,7 @@ def neutron_endpoints(
             found[database] = [str(endpoint) for endpoint in parse_endpoints(declared)]
         elif _is_cluster(hostvars, central_hosts):
             known = (answer or {}).get("endpoints") or {}
-            texts = (known.get(f"{name}_inside" if inside else name) for name in _ANSWERS[database])
+            texts = (known.get(name) for name in (_INSIDE if inside else _OUTSIDE)[database])
             found[database] = as_list(next((text for text in texts if text), ""))
         else:
             listener: Listener = "unrestricted" if managed else "client"
@@ -212,12 +229,42 @@ def _proxy(options: NeutronOptions, direct: OvnConnection) -> dict[str, t.Any]:
     }
 
 
-def _helm(
-    options: NeutronOptions, endpoints: t.Mapping[Database, t.Sequence[str]], extra: Sections
-) -> dict[str, t.Any]:
-    """Return the overrides, for pods wherever the role runs: the members themselves, and files with the names of the Secret."""
+def _inside_connection(options: NeutronOptions, direct: OvnConnection) -> OvnConnection:
+    """Return the connection of pods: through the leader proxy of their node, if they run in the cluster of the control plane and it has some."""
+    known = options.control_plane.get("endpoints") or {}
+    northbound, southbound = (known.get(f"leader_proxy_{database}") or "" for database in DATABASES)
+    declared = as_list(options.northbound_endpoints) or as_list(options.southbound_endpoints)
+    if not (options.inside and options.leader_proxy and northbound and southbound) or declared:
+        return direct
+    return direct.through_proxies(northbound, southbound)
+
+
+def _asked(options: NeutronOptions, endpoints: t.Mapping[Database, t.Sequence[str]]) -> dict[Database, list[str]]:
+    """Return the members that the control node can ask: those for clients outside, if there are some, without the ports of chassis, where relays answer."""
+    known = options.control_plane.get("endpoints") or {}
+    found: dict[Database, list[str]] = {}
+    for database, declared in zip(DATABASES, (options.northbound_endpoints, options.southbound_endpoints)):
+        name = _OUTSIDE[database][0]
+        if as_list(declared) or not known:
+            found[database] = [] if options.inside else list(endpoints[database])
+        else:
+            found[database] = as_list(known.get(name) or "") if known.get(name) != known.get(f"{name}_inside") else []
+    return found
+
+
+def _unasked_warnings(options: NeutronOptions, asked: t.Mapping[Database, t.Sequence[str]]) -> list[str]:
+    unasked = [TITLES[database] for database, members in asked.items() if not members]
+    which = f"the {' and the '.join(unasked)} database{'s' if len(unasked) > 1 else ''}"
+    return unasked and [
+        f"Nobody could ask {which} of {options.host} first: no member has a port without a role for clients outside of its cluster. See in the log of "
+        "Neutron that it connects."
+    ]
+
+
+def _helm(options: NeutronOptions, inside: OvnConnection, extra: Sections) -> dict[str, t.Any]:
+    """Return the overrides, for pods wherever the role runs: no proxy of a machine, and files with the names of the Secret."""
     files = {name: f"{options.directory}/{file}" for name, file in _SECRET_KEYS.items()} if options.tls else {}
-    connection = OvnConnection(list(endpoints["northbound"]), list(endpoints["southbound"]), **files)
+    connection = OvnConnection(inside.northbound, inside.southbound, **files)
     sections = merge_sections(server_sections(connection, _server_options(options)), extra)
     return helm_overrides(sections, secret=options.secret if options.tls else "", directory=options.directory)
 
@@ -228,23 +275,19 @@ def _patch(direct: OvnConnection) -> dict[str, t.Any]:
 
 
 def _name_warnings(options: NeutronOptions, connection: OvnConnection) -> list[str]:
-    """The proxy resolves names; the library of Neutron connects to IPv6 addresses alone by name (ovs/socket_util.py: inet_create_socket_active)."""
-    hosts = {endpoint.host for endpoint in parse_endpoints([*connection.northbound, *connection.southbound])}
-    names = sorted(host for host in hosts if not _is_address(host))
+    """The proxy resolves names."""
+    names = names_in([*connection.northbound, *connection.southbound])
     if not names:
         return []
     return [
         f"Neutron of {options.host} gets names of members: {', '.join(names)}. The Python library of Open vSwitch finds no IPv4 address by a name. Give "
         f"addresses as {PREFIX}northbound_endpoints and {PREFIX}southbound_endpoints, unless something replaces the names before Neutron reads them."
+        + (
+            " In the cluster of the control plane, spec.leaderProxy of the OVNCluster gives one."
+            if options.backend == "kubernetes"
+            else ""
+        )
     ]
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return True
 
 
 def _sync_warnings(options: NeutronOptions) -> list[str]:

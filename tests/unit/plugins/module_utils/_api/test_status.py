@@ -32,6 +32,10 @@ ENDPOINTS = {
     "southboundUnrestricted": "tcp:sb:16642",
     "serviceNorthbound": "tcp:ovn-nb:6641",
     "serviceSouthbound": "tcp:ovn-sb:6642",
+    "northboundClusterIPs": "tcp:192.0.2.1:6641",
+    "southboundUnrestrictedClusterIPs": "tcp:192.0.2.2:16642",
+    "leaderProxyNorthbound": "tcp:192.0.2.3:6641",
+    "leaderProxySouthbound": "tcp:192.0.2.3:16642",
 }
 NORTHD: t.Sequence[str] = ("ovn-northd-a",)
 NOTHING: t.Sequence[PendingItem] = ()

@@ -59,10 +59,10 @@ def test_inside() -> None:
     assert place({}).inside("southbound")[2] == "ssl:ovn-southbound-2.ovn-southbound.x.svc.cluster.local:6642"
 
 
-def test_without_exposure_nothing_is_asked() -> None:
+def test_without_exposure_only_services_are_read() -> None:
     cluster = FakeCluster()
     found, warnings = find(cluster, {})
-    assert cluster.calls == []
+    assert [(call.verb, call.kind) for call in cluster.calls] == [("list", "Service")]
     assert warnings == []
     assert found.northbound == found.northbound_inside
     assert found.southbound == found.southbound_inside
@@ -174,3 +174,40 @@ def test_who_may_not_look_at_nodes_gets_no_names_that_mean_nothing_outside() -> 
     assert found.southbound == ""
     assert found.southbound_inside
     assert "nodes is forbidden" in warnings[0]
+
+
+def at_cluster_ip(name: str, address: str, ports: dict[str, int]) -> dict[str, t.Any]:
+    metadata = {"name": name, "namespace": "x", "labels": {"app.kubernetes.io/instance": "ovn"}}
+    spec = {"clusterIP": address, "ports": [{"name": port, "port": number} for port, number in ports.items()]}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
+
+
+SOUTHBOUND = {"client": 6642, "unrestricted": 16642}
+
+
+@pytest.mark.parametrize(
+    ("addresses", "ports", "northbound", "southbound"),
+    [
+        (
+            ["10.96.0.1", "10.96.0.2", "10.96.0.3"],
+            SOUTHBOUND,
+            "ssl:10.96.0.1:6641,ssl:10.96.0.2:6641,ssl:10.96.0.3:6641",
+            "ssl:10.96.0.1:16642,ssl:10.96.0.2:16642,ssl:10.96.0.3:16642",
+        ),
+        (["fd00::1"], SOUTHBOUND, "ssl:[fd00::1]:6641", "ssl:[fd00::1]:16642"),
+        (["10.96.0.1", "", "10.96.0.3"], SOUTHBOUND, "", ""),
+        (["10.96.0.1"], {"client": 6642}, "ssl:10.96.0.1:6641", ""),
+    ],
+    ids=["all", "IPv6", "not all have one", "exposed for chassis alone"],
+)
+def test_services_have_addresses_for_who_resolves_no_names(
+    addresses: list[str], ports: dict[str, int], northbound: str, southbound: str
+) -> None:
+    spec = {database: {"replicas": len(addresses)} for database in ("northbound", "southbound")}
+    services = [at_cluster_ip(f"ovn-northbound-{i}", one, {"client": 6641}) for i, one in enumerate(addresses)]
+    services += [at_cluster_ip(f"ovn-southbound-{i}", one, ports) for i, one in enumerate(addresses)]
+    found, _warnings = find(FakeCluster(), spec, services)
+    assert found.northbound_cluster_ips == northbound
+    assert found.southbound_unrestricted_cluster_ips == southbound
+    assert found.as_status().get("northboundClusterIPs", "") == northbound
+    assert found.as_status().get("southboundUnrestrictedClusterIPs", "") == southbound

@@ -8,10 +8,12 @@ import types
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.endpoints import outside_endpoints
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.hypervisor_spec import CHASSIS_SPEC
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import CLUSTER_SPEC, parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.leader_proxy import published_endpoints
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.settings import desired_settings
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
@@ -57,6 +59,18 @@ _AGENT_FIELDS = (
     *("priorityClassName", "maxUnavailable", *(f"tolerations[].{field}" for field in TOLERATIONS[0])),
 )
 
+PROXY: dict[str, t.Any] = {
+    "leaderProxy": {"enabled": True, "tolerations": TOLERATIONS},
+    "neutronIntegration": {"sbConnection": {"allowedNamespaces": ["openstack"]}},
+}
+_PROXY_FIELDS = (
+    "published",
+    "nodeSelector",
+    "resources.requests",
+    "resources.limits",
+    *(f"tolerations[].{field}" for field in TOLERATIONS[0]),
+)
+
 # What is there before the field changes, where the field alone would not be enough.
 BASE: dict[str, t.Any] = {
     "northbound.service.annotations": {"northbound": {"service": {"type": "LoadBalancer"}}},
@@ -92,6 +106,8 @@ BASE: dict[str, t.Any] = {
     },
     **{f"metadataAgent.{field}": {"metadataAgent": AGENT} for field in _AGENT_FIELDS},
     "metadataAgent.enabled": {"metadataAgent": {**AGENT, "enabled": False}},
+    **{f"leaderProxy.{field}": PROXY for field in _PROXY_FIELDS},
+    "leaderProxy.enabled": {**PROXY, "leaderProxy": {"enabled": False}},
     **{f"bridgeMappings[].{field}": {"bridgeMappings": MAPPINGS} for field in ("physicalNetwork", "bridge", "ports")},
     **{
         f"{part}.tolerations[].{field}": {part: {"tolerations": TOLERATIONS}}
@@ -161,6 +177,7 @@ CHANGED: dict[str, t.Any] = {
     **below("encapsulation", {"type": "vxlan", "interface": "eth2", "cidr": "192.0.2.0/24"}),
     **below("bridgeMappings[]", {"physicalNetwork": "physnet2", "bridge": "br-vlan", "ports": ["eth2"]}),
     "gateway.nodeSelector": LABEL,
+    **below("leaderProxy", {"enabled": True, "published": False, "nodeSelector": LABEL, **_RESOURCES, **_TOLERATION}),
     **below(
         "metadataAgent",
         {
@@ -261,7 +278,12 @@ def effects(raw: dict[str, t.Any]) -> str:
     outside = outside_endpoints(spec, [one for one in central if one["kind"] == "Service"], [])
     # What the operator is told: which clusters there are, and whether it issues certificates.
     operator = repr((spec.hypervisor_clusters, spec.tls.certificates))
-    return json.dumps([central, hypervisors, databases, outside, operator])
+    services = [
+        {**one, "spec": {**one["spec"], "clusterIP": "192.0.2.9"}} for one in central if one["kind"] == "Service"
+    ]
+    before = {"leaderProxyNorthbound": "ssl:192.0.2.9:6641", "leaderProxySouthbound": "ssl:192.0.2.9:16642"}
+    proxy = published_endpoints(FakeCluster(), spec, before, services)
+    return json.dumps([central, hypervisors, databases, outside, operator, proxy])
 
 
 ALL = sorted(fields(CLUSTER_SPEC))

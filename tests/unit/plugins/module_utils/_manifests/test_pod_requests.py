@@ -70,12 +70,19 @@ AGENT: Object = {
     "sharedSecretRef": {"name": "nova"},
 }
 
+PROXY: Object = {"enabled": True}
+CLIENTS: Object = {"sbConnection": {"allowedNamespaces": ["openstack"]}}
+# What has to be given with a field for its workload to exist
+WITH: dict[str, Object] = {"metadataAgent": AGENT, "leaderProxy": PROXY}
+EVERYTHING: Object = {**WITH, "neutronIntegration": CLIENTS}
+
 # For each workload: the field with the resources of its first daemon, what the pod asks for without it, and what its other containers have at that.
 PODS: dict[str, tuple[str, tuple[int, int], tuple[int, int]]] = {
     "ovn-northbound": ("northbound", (50, 64), (0, 0)),
     "ovn-southbound": ("southbound", (70, 128), (20, 64)),  # the relay
     "ovn-northd": ("northd", (55, 96), (5, 32)),  # what labels the pod
     "ovn-observer": ("observer", (10, 48), (0, 0)),
+    "ovn-leader-proxy": ("leaderProxy", (10, 48), (0, 0)),
     "ovs": ("ovs", (100, 128), (50, 64)),  # ovsdb-server
     "ovn-controller": ("controller", (55, 96), (5, 32)),  # the agent
     "ovn-metadata-agent": ("metadataAgent", (50, 512), (0, 0)),
@@ -83,20 +90,19 @@ PODS: dict[str, tuple[str, tuple[int, int], tuple[int, int]]] = {
 
 
 def test_every_workload_is_in_the_table() -> None:
-    assert pods({"metadataAgent": AGENT}).keys() == PODS.keys()
-    assert pods({}).keys() == PODS.keys() - {"ovn-metadata-agent"}
+    assert pods(EVERYTHING).keys() == PODS.keys()
+    assert pods({}).keys() == PODS.keys() - {"ovn-metadata-agent", "ovn-leader-proxy"}
 
 
 @pytest.mark.parametrize(("workload", "default"), [(name, row[1]) for name, row in PODS.items()])
 def test_what_a_pod_asks_for_by_default(workload: str, default: tuple[int, int]) -> None:
-    assert asked(pods({"metadataAgent": AGENT})[workload]) == default
+    assert asked(pods(EVERYTHING)[workload]) == default
 
 
 @pytest.mark.parametrize(("workload", "field", "others"), [(name, row[0], row[2]) for name, row in PODS.items()])
 def test_what_was_written_counts_once(workload: str, field: str, others: tuple[int, int]) -> None:
-    assert asked(
-        pods({"metadataAgent": AGENT, field: {**(AGENT if field == "metadataAgent" else {}), **GIVEN}})[workload]
-    ) == (2000 + others[0], 4096 + others[1])
+    given = {**EVERYTHING, field: {**WITH.get(field, {}), **GIVEN}}
+    assert asked(pods(given)[workload]) == (2000 + others[0], 4096 + others[1])
 
 
 @pytest.mark.parametrize(
@@ -136,10 +142,10 @@ def test_every_field_with_resources_is_for_one_container() -> None:
     for path in found:
         raw: Object = dict(GIVEN)
         for key in reversed(path):
-            raw = {key: {**(AGENT if key == "metadataAgent" else {}), **raw}}
+            raw = {key: {**WITH.get(key, {}), **raw}}
         having = [
             one["name"]
-            for pod in pods(raw).values()
+            for pod in pods({"neutronIntegration": CLIENTS, **raw}).values()
             for one in containers(pod)
             if one["resources"]["requests"] == GIVEN["resources"]["requests"]
         ]

@@ -6,9 +6,12 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._operator.neutron import neutron_patch
+from ansible_collections.c5c3.ovn.plugins.module_utils._operator.neutron import neutron_endpoints, neutron_patch
 
 ENDPOINTS = {"northbound": "ssl:a:1,ssl:b:1", "southbound": "ssl:a:2", "southboundUnrestricted": ""}
+ADDRESSES = {"northboundClusterIPs": "ssl:10.96.0.1:1", "southboundUnrestrictedClusterIPs": "ssl:10.96.0.2:16642"}
+OUTSIDE = {"northbound": "ssl:192.0.2.1:31641", "southboundUnrestricted": "ssl:192.0.2.1:31642"}
+PROXY = {"leaderProxyNorthbound": "ssl:10.96.0.9:6641", "leaderProxySouthbound": "ssl:10.96.0.9:16642"}
 WANTED = {"nbConnection": "ssl:a:1,ssl:b:1", "sbConnection": "ssl:a:2"}
 
 
@@ -47,3 +50,22 @@ REFERENCE = {"name": "ovn", "namespace": "ovn-system"}
 def test_neutron(resource: dict[str, t.Any], endpoints: dict[str, str], expected: dict[str, str] | None) -> None:
     patch = neutron_patch(resource, "ovn", "ovn-system", endpoints)
     assert (patch or {"spec": {"ovn": None}})["spec"]["ovn"] == expected
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "northbound", "southbound"),
+    [
+        (ENDPOINTS, "ssl:a:1,ssl:b:1", "ssl:a:2"),
+        ({**ENDPOINTS, **ADDRESSES}, "ssl:10.96.0.1:1", "ssl:10.96.0.2:16642"),
+        ({**ENDPOINTS, **ADDRESSES, **OUTSIDE}, "ssl:192.0.2.1:31641", "ssl:192.0.2.1:31642"),
+        (
+            {**ENDPOINTS, **ADDRESSES, **OUTSIDE, **PROXY},
+            ",".join(["ssl:10.96.0.9:6641"] * 20),
+            ",".join(["ssl:10.96.0.9:16642"] * 20),
+        ),
+        ({"northbound": "", **ADDRESSES}, "", ""),
+    ],
+    ids=["names", "addresses of Services", "addresses outside", "proxy", "none so far"],
+)
+def test_what_neutron_can_resolve_comes_first(endpoints: dict[str, str], northbound: str, southbound: str) -> None:
+    assert neutron_endpoints(endpoints) == {"nbConnection": northbound, "sbConnection": southbound}

@@ -94,7 +94,7 @@ def test_only_a_running_container_of_the_same_image_is_asked() -> None:
             0,
             id="required",
         ),
-        pytest.param("cluster", "ovn", ["python3"], "", 1, id="the control plane works without Python"),
+        pytest.param("cluster", "ovn", ["python3"], "", 2, id="the control plane works without Python"),
         pytest.param(
             "hypervisors", "ovn", ["python3"], "no python3, which the container agent needs", 0, id="the agent does not"
         ),
@@ -108,6 +108,13 @@ def test_judge_image(kind: Kind, image: str, missing: list[str], words: str, los
     assert [one.code for one in found] == (["image_incomplete"] if words else [])
     assert all(words in one.cause for one in found)
     assert len(lost_functions(kind, image, missing)) == lost
+
+
+def test_a_leader_proxy_needs_python() -> None:
+    clients = {"sbConnection": {"allowedNamespaces": ["openstack"]}}
+    spec = parse_spec({"leaderProxy": {"enabled": True}, "neutronIntegration": clients}, name="ovn", namespace="net")
+    (found,) = judge_image("cluster", spec, "ovn", ["python3"], "p")
+    assert "no python3, which the container leader-proxy needs" in found.cause
 
 
 def test_an_underlay_bridge_needs_what_is_optional_without() -> None:

@@ -180,3 +180,93 @@ def test_an_ovn_of_others_has_one_southbound_port_and_says_where_it_is() -> None
     }
     named = {"db1": {**foreign["db1"], "ovn_northbound_endpoints": ["tcp:192.0.2.7:6641"]}}
     assert neutron_endpoints(named, ["db1"], {})["northbound"] == ["tcp:192.0.2.7:6641"]
+
+
+ANSWER: dict[str, t.Any] = {
+    "endpoints": {
+        "northbound": "ssl:192.0.2.1:31641",
+        "southbound": "ssl:192.0.2.1:31642",
+        "southbound_unrestricted": "ssl:192.0.2.1:31643",
+        "northbound_inside": "ssl:ovn-northbound-0:6641",
+        "southbound_inside": "ssl:ovn-southbound-0:6642",
+        "southbound_unrestricted_inside": "ssl:ovn-southbound-0:16642",
+        "northbound_cluster_ips": "ssl:10.96.0.1:6641",
+        "southbound_unrestricted_cluster_ips": "ssl:10.96.0.2:16642",
+        "leader_proxy_northbound": "ssl:10.96.0.9:6641",
+        "leader_proxy_southbound": "ssl:10.96.0.9:16642",
+    }
+}
+IN_CLUSTER = {"cluster": {"ovn_backend": "kubernetes"}}
+
+
+def answer_without(*words: str) -> dict[str, t.Any]:
+    return {
+        "endpoints": {name: text for name, text in ANSWER["endpoints"].items() if not any(w in name for w in words)}
+    }
+
+
+@pytest.mark.parametrize(
+    ("answer", "options", "northbound", "southbound"),
+    [
+        (ANSWER, {"inside": True}, {"ssl:10.96.0.9:6641"}, {"ssl:10.96.0.9:16642"}),
+        (ANSWER, {"inside": True, "leader_proxy": False}, {"ssl:10.96.0.1:6641"}, {"ssl:10.96.0.2:16642"}),
+        (answer_without("leader"), {"inside": True}, {"ssl:10.96.0.1:6641"}, {"ssl:10.96.0.2:16642"}),
+        (
+            answer_without("leader", "ips"),
+            {"inside": True},
+            {"ssl:ovn-northbound-0:6641"},
+            {"ssl:ovn-southbound-0:16642"},
+        ),
+        (ANSWER, {}, {"ssl:192.0.2.1:31641"}, {"ssl:192.0.2.1:31643"}),
+        (
+            ANSWER,
+            {"inside": True, "northbound_endpoints": ["ssl:192.0.2.7:1"], "southbound_endpoints": ["ssl:192.0.2.7:2"]},
+            {"ssl:192.0.2.7:1"},
+            {"ssl:192.0.2.7:2"},
+        ),
+    ],
+    ids=["proxy", "without it", "no proxy", "names", "outside", "given"],
+)
+def test_where_pods_connect(
+    answer: dict[str, t.Any], options: dict[str, t.Any], northbound: set[str], southbound: set[str]
+) -> None:
+    given = {**CLUSTER, **options, "control_plane": answer}
+    endpoints = neutron_endpoints(IN_CLUSTER, ["cluster"], given, answer=answer, inside=bool(options.get("inside")))
+    desired = desired_neutron(given, endpoints)
+    ours = options_of(desired["config"], "ovn")
+    helm = desired["helm"]["conf"]["plugins"]["ml2_conf"]["ovn"]
+    patch = desired["neutron_patch"]["ovn"]
+    for short, expected in (("nb", northbound), ("sb", southbound)):
+        texts = (ours[f"ovn_{short}_connection"], helm[f"ovn_{short}_connection"], patch[f"{short}Connection"])
+        assert len(set(texts)) == 1
+        assert set(texts[0].split(",")) == expected
+    through_proxy = "leader_proxy" not in options and options == {"inside": True} and answer is ANSWER
+    assert len(patch["nbConnection"].split(",")) == (20 if through_proxy else 1)
+    has_names = any("ovn-" in one for one in northbound)
+    assert any("gets names of members" in text for text in desired["warnings"]) is has_names
+
+
+@pytest.mark.parametrize(
+    ("answer", "options", "asked"),
+    [
+        (ANSWER, {"inside": True}, (["ssl:192.0.2.1:31641"], ["ssl:192.0.2.1:31643"])),
+        (ANSWER, {}, (["ssl:192.0.2.1:31641"], ["ssl:192.0.2.1:31643"])),
+        (answer_without("southbound_unrestricted"), {}, (["ssl:192.0.2.1:31641"], [])),  # what is left are relays
+        ({"endpoints": {"northbound": "ssl:a:1", "northbound_inside": "ssl:a:1"}}, {"inside": True}, ([], [])),
+        ({}, {"northbound_endpoints": ["ssl:192.0.2.7:1"]}, (["ssl:192.0.2.7:1"], ["ssl:192.0.2.1:16642"])),
+        ({}, {"inside": True, "northbound_endpoints": ["ssl:192.0.2.7:1"]}, ([], [])),
+    ],
+    ids=["outside of the same cluster", "outside", "chassis alone", "not exposed", "given", "given inside"],
+)
+def test_whom_the_control_node_can_ask(
+    answer: dict[str, t.Any], options: dict[str, t.Any], asked: tuple[list[str], list[str]]
+) -> None:
+    endpoints: dict[Database, list[str]] = {
+        "northbound": list(options.get("northbound_endpoints", ["ssl:192.0.2.1:6641"])),
+        "southbound": ["ssl:192.0.2.1:16642"],
+    }
+    desired = desired_neutron({**CLUSTER, **options, "control_plane": answer}, endpoints)
+    assert (desired["asked"]["northbound"], desired["asked"]["southbound"]) == asked
+    warned = [text for text in desired["warnings"] if text.startswith("Nobody could ask")]
+    assert len(warned) == (0 if all(asked) else 1)
+    assert desired_neutron(MACHINE, endpoints)["asked"] == {}

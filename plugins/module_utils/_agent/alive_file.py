@@ -1,0 +1,29 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The file by whose time a probe sees that a process does its rounds.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+
+def touch(path: str) -> None:
+    """Update the file's time for the liveness probe. Without the folder there is no probe."""
+    try:
+        with open(path, "w", encoding="ascii"):
+            os.utime(path)
+    except OSError:
+        return
+
+
+def is_alive(path: str, seconds: float) -> bool:
+    """Return whether the file was updated in the last `seconds`."""
+    try:
+        return time.time() - os.stat(path).st_mtime < seconds
+    except OSError:
+        return False

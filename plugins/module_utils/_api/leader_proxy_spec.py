@@ -1,0 +1,56 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+`OVNCluster.spec.leaderProxy`: what leads clients in the same Kubernetes cluster, such as Neutron, to the leaders.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from . import pod_fields
+from .declaration import Metadata, declare, part
+from .pod_fields import Resources, StringMap
+
+
+@dataclass(frozen=True)
+class LeaderProxyResources(Resources):
+    requests: StringMap = field(metadata=pod_fields.requests("10m", "48Mi"))
+
+
+def _switch(description: str, *, default: bool) -> Metadata:
+    return declare({"type": "boolean", "description": description, "default": default})
+
+
+@dataclass(frozen=True)
+class LeaderProxy:
+    enabled: bool = field(
+        metadata=_switch(
+            "Whether the nodes run it. It cannot be switched off while its address is published: clients that have the address would lose both databases.",
+            default=False,
+        )
+    )
+    published: bool = field(
+        metadata=_switch(
+            "Whether its address is in status.endpoints, from where Neutron gets it. Set it to false, and bring Neutron other addresses, before the proxy is "
+            "switched off.",
+            default=True,
+        )
+    )
+    node_selector: StringMap = field(
+        metadata=pod_fields.node_selector("run it, among them all where Neutron's pods run; all nodes if not given")
+    )
+    tolerations: tuple[StringMap, ...] = field(metadata=pod_fields.tolerations("the pods of the leader proxy"))
+    resources: LeaderProxyResources = field(
+        metadata=pod_fields.resources(LeaderProxyResources, "the leader proxy on each node")
+    )
+
+
+def leader_proxy() -> Metadata:
+    return part(
+        LeaderProxy,
+        "The proxy of each node that leads clients to the leaders of the databases. Pods reach that of their own node at one address.",
+        given=True,
+    )

@@ -1,0 +1,27 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+Which endpoints have names instead of addresses: not every client resolves them. Pure.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import typing as t
+
+from .endpoint import parse_endpoints
+
+
+def names_in(endpoints: t.Iterable[str]) -> list[str]:
+    """Return the names of hosts in the endpoints: the library of Neutron finds no IPv4 address by a name (ovs/socket_util.py: inet_create_socket_active)."""
+    return sorted({one.host for one in parse_endpoints(endpoints) if not _is_address(one.host)})
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
