@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import subprocess
-import threading
 import typing as t
 
 import pytest
@@ -30,46 +28,16 @@ from clusters import (
     wait_for,
     wait_whole,
 )
+from pods import Writer
 
 PLANE = Cluster(CENTRAL.name, "grows")
 SIZE = 3
+LIMITS = "$options --no-leader-only --timeout=10"
 # How clients in the cluster add a row: they need the whole name of the Service. northd removes no key of external_ids.
 WRITES = {
-    "northbound": "ovn-nbctl --db=ssl:ovn-nb.grows.svc.cluster.local:6641 $options ls-add $row",
-    "southbound": "ovn-sbctl --db=ssl:ovn-sb.grows.svc.cluster.local:6642 $options set SB_Global . external_ids:$row=1",
+    "northbound": f"ovn-nbctl --db=ssl:ovn-nb.grows.svc.cluster.local:6641 {LIMITS} ls-add $row",
+    "southbound": f"ovn-sbctl --db=ssl:ovn-sb.grows.svc.cluster.local:6642 {LIMITS} set SB_Global . external_ids:$row=1",
 }
-LOOP = """
-options='-p /tls/tls.key -c /tls/tls.crt -C /tls/ca.crt --no-leader-only --timeout=10'
-number=0
-while sleep 0.2; do
-    number=$((number + 1)) row=writer-$number
-    if error=$(%s 2>&1); then echo "$row"; else echo "$error"; fi
-done
-"""
-
-
-class Writer(threading.Thread):
-    """A client that adds one row after the other at any ready member. It runs in the pod of the first member, which no growth restarts."""
-
-    def __init__(self, database: str) -> None:
-        super().__init__(daemon=True)
-        self.database, self.acknowledged, self.failures = database, list[str](), list[str]()
-        shell = ("exec", pod_of(database, 0), "--", "sh", "-c", LOOP % WRITES[database])
-        self._process = subprocess.Popen(PLANE.command(*shell), stdout=subprocess.PIPE, text=True)
-        self.start()
-
-    def run(self) -> None:
-        for line in self._process.stdout or ():
-            (self.acknowledged if line.startswith("writer-") else self.failures).append(line.strip())
-
-    def wait_for_rows(self, count: int = 10) -> None:
-        enough = len(self.acknowledged) + count
-        wait_for(f"{self.database}: {count} rows more", lambda: len(self.acknowledged) >= enough, 60)
-
-    def stop(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        self.join(10)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,20 +89,21 @@ def growth() -> t.Iterator[Growth]:
             )
             for database in SCHEMAS
         }
-        writers = [Writer(database) for database in SCHEMAS]
+        # In the pods of the first members, which no growth restarts
+        writers = {database: Writer(PLANE, pod_of(database, 0), WRITES[database]) for database in SCHEMAS}
         try:
-            for writer in writers:
+            for writer in writers.values():
                 writer.wait_for_rows()
             run = central(SIZE)
-            for writer in writers:
+            for writer in writers.values():
                 writer.wait_for_rows()
         finally:
-            for writer in writers:
+            for writer in writers.values():
                 writer.stop()
         yield Growth(
             before,
-            {writer.database: writer.acknowledged for writer in writers},
-            {writer.database: writer.failures for writer in writers},
+            {database: writer.acknowledged for database, writer in writers.items()},
+            {database: writer.failures for database, writer in writers.items()},
             run,
         )
         uninstall(PLANE)

@@ -9,7 +9,6 @@ import contextlib
 import dataclasses
 import functools
 import ipaddress
-import json
 import subprocess
 import typing as t
 
@@ -32,6 +31,7 @@ from clusters import (
     wait_for,
     wait_whole,
 )
+from pods import named, nodes, start
 
 ELSEWHERE = Cluster(CENTRAL.name, "kindtest-elsewhere")
 GUESTS = Cluster(HYPERVISORS.name, "kindtest-elsewhere")
@@ -70,14 +70,6 @@ def pod(name: str, cluster: Cluster = CENTRAL) -> Origin:
 def node(cluster: Cluster, index: int) -> Origin:
     name = named(nodes(cluster)[index])
     return Origin(("docker", "exec", name), name)
-
-
-def named(found: Object) -> str:
-    return str(found["metadata"]["name"])
-
-
-def nodes(cluster: Cluster) -> list[Object]:
-    return sorted(cluster.list("nodes"), key=named)
 
 
 # Each origin, with the ports of members and of others that it reaches.
@@ -147,26 +139,6 @@ def wait_open_to(origin: Origin, ports: set[int], listening: list[Object]) -> No
 
 
 # --- those who attack ---------------------------------------------------------------------------------------------------
-
-
-def start(cluster: Cluster, name: str, labels: dict[str, str] | None = None, on: str | None = None) -> None:
-    """A pod that does nothing. It may run beside the control plane, whose namespace admits restricted pods alone."""
-    container: Object = {
-        "name": "idle",
-        "image": CENTRAL.pods("northd")[0]["spec"]["containers"][0]["image"],
-        "imagePullPolicy": "IfNotPresent",
-        "command": ["sleep", "infinity"],
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
-    }
-    spec: Object = {
-        "automountServiceAccountToken": False,
-        "terminationGracePeriodSeconds": 0,
-        "securityContext": {"runAsNonRoot": True, "runAsUser": 10001, "seccompProfile": {"type": "RuntimeDefault"}},
-        "containers": [container],
-        **({"nodeName": on} if on else {}),
-    }
-    manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels or {}}, "spec": spec}
-    cluster.kubectl("create", "--filename=-", stdin=json.dumps(manifest))
 
 
 @contextlib.contextmanager

@@ -1,0 +1,164 @@
+"""The leader proxy of each node, and what stands in for Neutron's pods: clients that know one address for each database."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import typing as t
+
+import pytest
+import yaml
+from clusters import (
+    CENTRAL,
+    FOLDER,
+    SCHEMAS,
+    SOCKETS,
+    Cluster,
+    Object,
+    client,
+    extra,
+    leader,
+    playbook,
+    pod_of,
+    wait_for,
+)
+from pods import Writer, named, start
+
+NEUTRON = Cluster(CENTRAL.name, "kindtest-neutron")
+COMPONENT = "leader-proxy"
+TLS = "/tmp/tls"
+PORTS = {"northbound": 6641, "southbound": 16642}
+FIELDS = {"northbound": "leaderProxyNorthbound", "southbound": "leaderProxySouthbound"}
+# Established connections to a port of this pod, on both families: the other ends, in hexadecimal as the kernel has them
+PEERS = """
+import sys
+for family in ("tcp", "tcp6"):
+    for line in open(f"/proc/net/{family}").read().splitlines()[1:]:
+        _number, local, remote, state = line.split()[:4]
+        if state == "01" and int(local.rpartition(":")[2], 16) == int(sys.argv[1]):
+            print(remote.rpartition(":")[0])
+"""
+
+
+def specification(**proxy: t.Any) -> tuple[str, str]:
+    """The arguments of a run with this `leaderProxy`, and Neutron's namespace let in."""
+    inventory = yaml.safe_load((FOLDER / "inventory.yml").read_text(encoding="utf-8"))
+    integration = {"sbConnection": {"allowedNamespaces": [NEUTRON.namespace]}}
+    declared = inventory["kind"]["vars"]["ovn_cluster_spec"]
+    return extra({"ovn_cluster_spec": {**declared, "leaderProxy": proxy, "neutronIntegration": integration}})
+
+
+def published() -> dict[str, str]:
+    """The addresses of the proxy in the status of the OVNCluster."""
+    endpoints = (CENTRAL.get("ovncluster", "ovn") or {})["status"]["endpoints"]
+    return {database: endpoints[field] for database, field in FIELDS.items() if field in endpoints}
+
+
+def proxy_on(node: str) -> str:
+    return next(named(pod) for pod in CENTRAL.pods(COMPONENT) if pod["spec"]["nodeName"] == node)
+
+
+@pytest.fixture(scope="module")
+def neutrons() -> t.Iterator[list[Object]]:
+    """A pod on each node that has a proxy, with a certificate that the databases trust."""
+    try:
+        playbook("central", *specification(enabled=True))
+        NEUTRON.kubectl("create", "namespace", NEUTRON.namespace)
+        for pod in CENTRAL.pods(COMPONENT):
+            start(NEUTRON, name := f"neutron-{pod['spec']['nodeName']}", on=pod["spec"]["nodeName"])
+            NEUTRON.kubectl("wait", "pod", name, "--for=condition=Ready", "--timeout=60s", timeout=90)
+            NEUTRON.exec(name, "mkdir", "-p", TLS)
+            for file in ("tls.key", "tls.crt", "ca.crt"):
+                content = CENTRAL.exec(pod_of("northbound", 0), "cat", f"/tls/{file}")
+                NEUTRON.kubectl("exec", "-i", name, "--", "sh", "-c", f"umask 077; cat > {TLS}/{file}", stdin=content)
+        yield NEUTRON.list("pods")
+    finally:
+        NEUTRON.kubectl("delete", "namespace", NEUTRON.namespace, "--ignore-not-found", "--timeout=60s", timeout=90)
+        playbook("central", *specification(enabled=True, published=False))
+        playbook("site")
+    assert CENTRAL.pods(COMPONENT) == []
+    assert playbook("site").changed == []
+
+
+def writer(pod: str) -> Writer:
+    """With leader-only, as Neutron has it at the Northbound: it leaves a member that does not lead."""
+    return Writer(
+        NEUTRON, pod, f"ovn-nbctl --db={published()['northbound']} $options --timeout=30 ls-add {pod}-$row", TLS
+    )
+
+
+def rows(pod: str, index: int) -> set[str]:
+    listed = client("northbound", "--bare", "--columns=name", "list", "Logical_Switch", index=index)
+    return set(re.findall(rf"{pod}-(writer-\d+)", listed))
+
+
+@pytest.fixture
+def swept(neutrons: list[Object]) -> t.Iterator[None]:
+    """Afterwards the rows of writers are gone."""
+    yield
+    for pod in map(named, neutrons):
+        left = rows(pod, 0)
+        if left:
+            client("northbound", *" -- ".join(f"ls-del {pod}-{row}" for row in left).split())
+
+
+def test_its_address_is_published(neutrons: list[Object]) -> None:
+    service = CENTRAL.list("services", f"app.kubernetes.io/component={COMPONENT}")[0]["spec"]
+    assert published() == {database: f"ssl:{service['clusterIP']}:{port}" for database, port in PORTS.items()}
+    assert len(neutrons) > 1
+    assert playbook("central", *specification(enabled=True)).changed == []
+
+
+@pytest.mark.parametrize("database", PORTS)
+def test_a_pod_gets_the_proxy_of_its_own_node(database: str, neutrons: list[Object]) -> None:
+    tool, table = {"northbound": ("ovn-nbctl", "NB_Global"), "southbound": ("ovn-sbctl", "SB_Global")}[database]
+    for pod in neutrons:
+        files = ("-p", f"{TLS}/tls.key", "-c", f"{TLS}/tls.crt", "-C", f"{TLS}/ca.crt")
+        wait = ("wait-until", table, ".", "nb_cfg=2000000000")  # which it never is
+        held = subprocess.Popen(
+            NEUTRON.command(
+                "exec", named(pod), "--", tool, f"--db={published()[database]}", *files, "--timeout=60", *wait
+            )
+        )
+        try:
+            proxy = proxy_on(pod["spec"]["nodeName"])
+            script = ("python3", "-c", PEERS, str(PORTS[database]))
+            address = [int(part) for part in str(pod["status"]["podIP"]).split(".")]
+            end = "".join(f"{part:02X}" for part in reversed(address))
+            wait_for(f"{named(pod)} is at {proxy}", lambda: end in CENTRAL.exec(proxy, *script), 30)  # noqa: B023 called at once
+        finally:
+            NEUTRON.exec(named(pod), "pkill", tool, check=False)
+            held.wait(30)
+
+
+@pytest.mark.parametrize("event", ["the leader is killed", "the proxy is deleted", "the proxies are updated"])
+@pytest.mark.usefixtures("healthy_after", "swept")
+def test_writes_go_on(event: str, neutrons: list[Object]) -> None:
+    pod = neutrons[0]
+    client_of = writer(named(pod))
+    try:
+        client_of.wait_for_rows()
+        if event == "the leader is killed":
+            killed = pod_of("northbound", leader("northbound"))
+            CENTRAL.exec(killed, "sh", "-c", f"kill -9 $(cat /run/ovn/{SOCKETS['northbound']}.pid)")
+        elif event == "the proxy is deleted":
+            CENTRAL.kubectl("delete", "pod", proxy_on(pod["spec"]["nodeName"]))
+        else:
+            name = named(CENTRAL.list("daemonsets", f"app.kubernetes.io/component={COMPONENT}")[0])
+            CENTRAL.kubectl("rollout", "restart", f"daemonset/{name}")
+            CENTRAL.kubectl("rollout", "status", f"daemonset/{name}", "--timeout=180s", timeout=200)
+        client_of.wait_for_rows(20)
+    finally:
+        client_of.stop()
+    assert client_of.failures == []
+    for index in range(3):
+        wait_for(f"each row is in member {index}", lambda: set(client_of.acknowledged) <= rows(named(pod), index), 30)  # noqa: B023 called at once
+
+
+@pytest.mark.usefixtures("neutrons")
+def test_it_is_not_taken_away_from_who_has_its_address() -> None:
+    refused = playbook("central", *specification(enabled=False), ok=False)
+    assert refused.rc != 0
+    assert "Set spec.leaderProxy.published to false" in " ".join(refused.failed + refused.messages)
+    assert CENTRAL.pods(COMPONENT)
+    assert set(published()) == set(SCHEMAS)
