@@ -112,18 +112,24 @@ def _members(group: str) -> list[str]:
 def _death_without_bfd(api: Api) -> str:
     ip, before = _floating_ip(api), gateway()
     (other,) = set(GATEWAYS) - {before}
-    group = _group()
-    _northbound(f"ha-chassis-group-remove-chassis {group} {_chassis(other)}")
-    dead = _chassis(before)
+    group, dead, lone = _group(), _chassis(before), _chassis(other)
 
     def lose() -> None:
         machines("crash", before)
         time.sleep(_BY_HAND)
         ssh("central1", f"ovn-sbctl --no-leader-only chassis-del {dead}")
 
-    silence = _silence(ip, lose)
-    after = gateway()
-    machines("boot", before)
+    _northbound(f"ha-chassis-group-remove-chassis {group} {lone}")
+    try:
+        silence = _silence(ip, lose)
+        after = gateway()
+    finally:
+        machines("boot", before)
+        # Neutron puts both back when they are there; it may have been ended before it could.
+        _northbound(f"ha-chassis-group-add-chassis {group} {lone} 1")
+    wait_until(lambda: len(_members(group)) == len(GATEWAYS), f"{group} has not both gateways again")
+    if after != other or silence.seconds < _BY_HAND:
+        raise Failed(f"{before} lost its power without BFD, and {ip} is through {after}; {silence}")
     return (
         f"{before} lost its power, {_BY_HAND:.0f} s later its Chassis was deleted: {ip} is through {after}, {silence}"
     )

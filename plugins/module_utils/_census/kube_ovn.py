@@ -65,8 +65,9 @@ def _acls(acls: t.Sequence[OwnedRow]) -> t.Iterator[CensusWarning]:
         yield CensusWarning(
             named(acls),
             "kube-ovn since 1.13.0 writes tier=2 to every ACL that has tier 0 at each start. Rules that their owner makes later have tier 0, so they are "
-            "looked at before these, whatever their priorities are: harmless if they allow, not if they drop.",
-            "Restart kube-ovn-controller after another owner has made rules that drop, so that all of its rules have one tier.",
+            "looked at before these, whatever their priorities are: harmless only where each rule that allows outranks those that drop, as in Neutron's "
+            "security groups.",
+            "Restart kube-ovn-controller after another owner has made rules, so that all of them have one tier.",
         )
 
 
