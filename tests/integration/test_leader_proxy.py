@@ -40,8 +40,8 @@ class Proxy:
         """`listen` is the address in its settings, if it is not that of a member."""
         folder.mkdir()
         self.alive_file = folder / "alive"
-        archive = folder / "c5c3-ovn.pyz"
-        archive.write_bytes(build_archive())
+        self.archive = folder / "c5c3-ovn.pyz"
+        self.archive.write_bytes(build_archive())
         host = clusters["northbound"].members[0].address.split(":")[1]
         pki = clusters["northbound"].pki
         self.files: TlsFiles | None = pki.issue("neutron") if pki else None
@@ -51,13 +51,13 @@ class Proxy:
             f"OVN_{name.upper()}_LISTEN": f"tcp:{listen or host}:{self.ports[name][1]}" for name in DATABASES
         }
         if listen:  # as in a pod
-            environment["OVN_ALIVE_FILE"] = str(self.alive_file)
+            environment |= {"OVN_ALIVE_FILE": str(self.alive_file), "OVN_KEEP_ARCHIVE": "true"}
         if self.files:
             environment["OVN_PRIVATE_KEY"] = self.files.private_key
             environment["OVN_CERTIFICATE"] = self.files.certificate
             environment["OVN_CA_CERTIFICATE"] = self.files.ca_certificate
         variables = [f"{name}={value}" for name, value in environment.items()]
-        self.command = ["env", *variables, sys.executable, "-I", str(archive), "leader-proxy"]
+        self.command = ["env", *variables, sys.executable, "-I", str(self.archive), "leader-proxy"]
         self.daemon = Daemon(self.command, folder / "proxy.log")
         for name in DATABASES:
             until(
@@ -69,6 +69,12 @@ class Proxy:
     @property
     def log(self) -> str:
         return self.daemon.log.read_text()
+
+    def replace_archive(self, content: bytes) -> None:
+        """As an update does."""
+        other = self.archive.with_suffix(".new")
+        other.write_bytes(content)
+        other.replace(self.archive)
 
     def remote(self, database: str) -> str:
         host, port = self.ports[database]
@@ -288,3 +294,35 @@ def test_in_a_pod_it_listens_on_both_families_and_tells_that_it_is_alive(
         proxy.daemon.kill()
     proxy.alive_file.unlink()
     assert subprocess.run([*proxy.command, "--alive"], check=False).returncode == 1
+
+
+@pytest.mark.parametrize("clusters", ["ssl"], indirect=True)  # whose code is imported by whoever connects
+def test_in_a_pod_it_stays_as_it_is_when_the_archive_is_replaced(
+    clusters: dict[str, RaftCluster], short_dir: pathlib.Path
+) -> None:
+    """On all nodes at about the same time: the next pod of each runs the other one."""
+    proxy = Proxy(clusters, short_dir / "pod", listen="[::]")
+    northbound = clusters["northbound"]
+    try:
+        proxy.replace_archive(b"of another version")
+        with contextlib.closing(proxy.connect("southbound")) as held:
+            held.settimeout(8)  # longer than the proxy of a machine takes to see it
+            with pytest.raises(TimeoutError):
+                held.recv(1)
+        killed = northbound.leader
+        killed.kill()
+        until(lambda: proxy.log.count("northbound: clients are led to") > 1, "the next leader")
+        killed.start()
+        until(lambda: f"northbound on {killed.endpoint}: works again" in proxy.log, "the member to be back")
+        assert "may not trust our certificate" not in proxy.log
+        assert proxy.daemon.running
+    finally:
+        proxy.daemon.kill()
+
+
+@pytest.mark.parametrize("clusters", ["tcp"], indirect=True)
+def test_on_a_machine_it_goes_on_with_the_next_archive(clusters: dict[str, RaftCluster], proxy: Proxy) -> None:
+    proxy.replace_archive(build_archive())
+    for name in DATABASES:
+        until(lambda name=name: proxy.log.count(f"{name}: clients are led to") > 1, f"the next process at {name}")
+    assert proxy.daemon.running

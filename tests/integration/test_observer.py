@@ -289,7 +289,11 @@ def test_an_advertised_address_follows_its_member_and_is_named_when_that_is_dead
     inside = ",".join(
         f"ssl:{pod(member)}.ovn-southbound.net.svc:16642" for member in world.clusters["southbound"].members
     )
-    told = {"northbound": ",".join(ports), "southbound": "", "southboundUnrestricted": inside}
+    services = {
+        name: ",".join(f"ssl:198.51.100.{n}:{port}" for n in range(len(members)))
+        for name, port in (("northboundClusterIPs", 6641), ("southboundUnrestrictedClusterIPs", 16642))
+    }
+    told = {"northbound": ",".join(ports), "southbound": "", "southboundUnrestricted": inside, **services}
     world.api.request("PATCH", f"{world.path}/{NAME}/status", {"status": {"endpoints": told}})
 
     def carried(index: int, host: str) -> None:

@@ -8,6 +8,7 @@ The file by whose time a probe sees that a process does its rounds.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 
@@ -19,6 +20,12 @@ def touch(path: str) -> None:
             os.utime(path)
     except OSError:
         return
+
+
+def forget(path: str) -> None:
+    """Remove the file of a former process, which the next container of a pod finds: a process is not alive before it says so itself."""
+    with contextlib.suppress(OSError):
+        os.unlink(path)
 
 
 def is_alive(path: str, seconds: float) -> bool:

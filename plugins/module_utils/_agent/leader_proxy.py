@@ -10,6 +10,9 @@ member whose host lost its power is left when another one says that it leads.
 A connection that comes while there is no leader is held until there is one, instead of refused: python-ovs (ovs/reconnect.py) would wait 1, 2, 4, then 8 s
 between two attempts, whatever happens meanwhile. With TLS it gives an attempt one second, and as many attempts without a pause as it has addresses, so it
 is given that of the proxy often (_neutron/settings.py). TLS is between the client and the member: the proxy reads nothing of it.
+
+On a machine the process goes on with a newer archive by itself. In pods, OVN_KEEP_ARCHIVE, it does not: kubelets replace the file on all nodes at about the
+same time, and each client would lose its connection then. There a newer archive comes with a new pod, on one node after the other.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from .._errors import InvalidInput, OvnError
 from .._ovsdb.endpoint import Endpoint, parse_endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .._raft.answer import Answer
-from .alive_file import is_alive, touch
+from .alive_file import forget, is_alive, touch
 from .log import Log
 from .member_choice import LedMember, choose_member, is_left, next_state
 from .member_watch import MemberWatch
@@ -129,7 +132,7 @@ def listeners_of(environment: t.Mapping[str, str]) -> dict[str, Endpoint]:
     return found
 
 
-async def _run(environment: t.Mapping[str, str], log: Log, archive: RunningArchive) -> None:
+async def _run(environment: t.Mapping[str, str], log: Log, archive: RunningArchive | None) -> None:
     endpoints, listeners = endpoints_of(environment), listeners_of(environment)
     tls = TlsFiles.of_environment(environment)
     for name in DATABASES:
@@ -143,7 +146,7 @@ async def _run(environment: t.Mapping[str, str], log: Log, archive: RunningArchi
     alive_file = environment.get("OVN_ALIVE_FILE")
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
-    while not stopped.is_set() and not archive.is_replaced():
+    while not stopped.is_set() and not (archive and archive.is_replaced()):
         if alive_file:
             touch(alive_file)
         try:
@@ -153,14 +156,17 @@ async def _run(environment: t.Mapping[str, str], log: Log, archive: RunningArchi
 
 
 def main(arguments: t.Sequence[str]) -> int:
+    alive_file = os.environ.get("OVN_ALIVE_FILE", "")
     if "--alive" in arguments:  # for probes, which would otherwise be clients of the members
-        return 0 if is_alive(os.environ.get("OVN_ALIVE_FILE", ""), _ALIVE_SECONDS) else 1
-    log, archive = Log("leader-proxy"), RunningArchive()
+        return 0 if is_alive(alive_file, _ALIVE_SECONDS) else 1
+    forget(alive_file)
+    log = Log("leader-proxy")
+    archive = None if os.environ.get("OVN_KEEP_ARCHIVE") else RunningArchive()
     try:
         asyncio.run(_run(os.environ, log, archive))
     except InvalidInput as e:
         log.info(str(e))
         return 2
-    if archive.is_replaced():
+    if archive and archive.is_replaced():
         archive.restart()
     return 0

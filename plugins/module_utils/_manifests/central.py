@@ -57,4 +57,4 @@ def central_manifests(
         manifests += services(context, database)
     manifests += disruption_budgets(context)
     manifests += [stateful_set(context, database) for database in DATABASES]
-    return [*manifests, northd_deployment(context), observer_deployment(context), *leader_proxy(context)]
+    return [*manifests, northd_deployment(context), observer_deployment(context), *leader_proxy(context, archive)]

@@ -11,7 +11,9 @@ OVSDB, and the kernel waits for hours. Of its own node's proxy a client knows wh
 
 from __future__ import annotations
 
-from .._api.names import Component, Object, labels, leader_proxy_name, scripts_name, selector
+import hashlib
+
+from .._api.names import GROUP, Component, Object, labels, leader_proxy_name, scripts_name, selector
 from .._databases import DATABASES, PORTS
 from . import pods
 from .context import ManifestContext
@@ -19,18 +21,20 @@ from .services import families
 
 _COMPONENT: Component = "leader-proxy"
 _ALIVE_FILE = f"{pods.RUN}/leader-proxy-alive"
+# Annotation of the pods: another archive replaces them, as the proxy does not follow it.
+ARCHIVE_HASH = f"{GROUP}/archive"
 _HANDOVER_SECONDS = 5  # in which kube-proxy leads new connections to the next pod
 
 
-def leader_proxy(context: ManifestContext) -> list[Object]:
-    """Return account, Service and DaemonSet; nothing without a proxy."""
+def leader_proxy(context: ManifestContext, archive: bytes) -> list[Object]:
+    """Return account, Service and DaemonSet; nothing without a proxy. `archive` is the Python that its pods run."""
     if not context.spec.leader_proxy.enabled:
         return []
     name = leader_proxy_name(context.name)
     return [
         context.manifest("v1", "ServiceAccount", name, _COMPONENT, automountServiceAccountToken=False),
         _service(context, name),
-        _daemon_set(context, name),
+        _daemon_set(context, name, archive),
     ]
 
 
@@ -54,7 +58,7 @@ def _service(context: ManifestContext, name: str) -> Object:
     )
 
 
-def _daemon_set(context: ManifestContext, name: str) -> Object:
+def _daemon_set(context: ManifestContext, name: str, archive: bytes) -> Object:
     settings = context.spec.leader_proxy
     directories = [
         pods.empty("run", pods.RUN),
@@ -75,7 +79,10 @@ def _daemon_set(context: ManifestContext, name: str) -> Object:
             "minReadySeconds": 5,
             "revisionHistoryLimit": 3,
             "template": {
-                "metadata": {"labels": labels(context.name, _COMPONENT)},
+                "metadata": {
+                    "labels": labels(context.name, _COMPONENT),
+                    "annotations": {ARCHIVE_HASH: hashlib.sha256(archive).hexdigest()[:16]},
+                },
                 "spec": {
                     "serviceAccountName": name,
                     "automountServiceAccountToken": False,
@@ -100,6 +107,7 @@ def _container(context: ManifestContext, mounts: list[Object]) -> Object:
         **{f"OVN_{d.upper()}": ",".join(context.endpoints(d, "unrestricted")) for d in DATABASES},
         **{f"OVN_{d.upper()}_LISTEN": f"tcp:[::]:{PORTS[d].unrestricted}" for d in DATABASES},
         "OVN_ALIVE_FILE": _ALIVE_FILE,
+        "OVN_KEEP_ARCHIVE": "true",
         **pods.tls_files(context.spec.tls.enabled).as_environment(),
     }
     return pods.container(

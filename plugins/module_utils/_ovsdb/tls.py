@@ -67,8 +67,10 @@ def _reason(e: OSError) -> str:
     return ((e.reason if isinstance(e, ssl.SSLError) else e.strerror) or str(e)).lower().replace("_", " ")
 
 
-def tls_failure(name: str, e: OSError) -> CertificateProblem | None:
-    """Return the error for a failure of TLS, None if `e` is not one. `name` is the endpoint."""
+def tls_failure(name: str, e: OSError, *, answered: bool = False) -> CertificateProblem | None:
+    """Return the error for a failure of TLS, None if `e` is not one. `name` is the endpoint; after it has `answered`, its connections end for other reasons."""
+    if answered and isinstance(e, (ConnectionError, ssl.SSLEOFError)):
+        return None
     if isinstance(e, ssl.SSLCertVerificationError):
         return CertificateProblem(f"{name} serves a certificate that ca_certificate does not trust: {_reason(e)}.")
     if isinstance(e, ssl.SSLError):

@@ -45,6 +45,7 @@ class Connection:
         self.deadline = deadline
         self.tls_client = endpoint.scheme == "ssl"
         self._buffer = bytearray()
+        self._answered = False
         self._ids = itertools.count()
         self._decoder = json.JSONDecoder()
         self._socket = self._open(endpoint, tls)
@@ -75,7 +76,7 @@ class Connection:
         if self.tls_client:
             from .tls import tls_failure
 
-            problem = tls_failure(self.name, e)
+            problem = tls_failure(self.name, e, answered=self._answered)
             if problem:
                 return problem
         cause = e.strerror or str(e)
@@ -145,6 +146,7 @@ class Connection:
             raise self._failed(e) from e
         if not data:
             raise self._failed(ConnectionResetError(errno.ECONNRESET, "the server closed the connection"))
+        self._answered = True
         return data
 
     def _next_message(self) -> dict[str, t.Any] | None:

@@ -13,7 +13,7 @@ import ipaddress
 import json
 import typing as t
 
-from .._databases import DATABASES, TITLES, Database
+from .._databases import DATABASES, Database
 from .._errors import InvalidInput
 from .._inventory import as_list
 from .._neutron.helm import helm_overrides
@@ -27,6 +27,7 @@ from .._systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
 from .central_observer import PROGRAM
 from .endpoints import Listener, endpoints_of
 from .foreign_central import is_managed
+from .neutron_asking import OUTSIDE, members_to_ask, unasked_warnings
 from .options import read_options
 from .service_settings import service_files, service_units
 from .variables import Hostvars, Variables, backend_of, first_value
@@ -37,11 +38,7 @@ _SECRET_KEYS = {"private_key": "tls.key", "certificate": "tls.crt", "ca_certific
 # As ovn_client_certificate puts them on a machine
 _FILES = {"private_key": "current/key.pem", "certificate": "current/cert.pem", "ca_certificate": "current/ca.pem"}
 _LAST_PORT = 65535
-# What the cluster of a control plane says of its endpoints, the best first: outside of it, and inside
-_OUTSIDE: dict[Database, tuple[str, ...]] = {
-    "northbound": ("northbound",),
-    "southbound": ("southbound_unrestricted", "southbound"),
-}
+# What the cluster of a control plane says of its endpoints for clients inside, the best first
 _INSIDE: dict[Database, tuple[str, ...]] = {
     "northbound": ("northbound_cluster_ips", "northbound_inside"),
     "southbound": ("southbound_unrestricted_cluster_ips", "southbound_unrestricted_inside", "southbound_inside"),
@@ -75,6 +72,7 @@ class NeutronOptions:
     secret: str = ""
     services: t.Any = ()
     inside: bool = False
+    ask_databases: bool = True
     northbound_endpoints: t.Any = ()
     southbound_endpoints: t.Any = ()
     control_plane: t.Any = dataclasses.field(default_factory=dict)
@@ -85,8 +83,8 @@ def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[
 
     `config`: the text of the file for Neutron. `files`: paths of the client certificate. `endpoints`: the members. `helm`: overrides for the chart.
     `proxy`: `environment`, `sandbox`, `revision` and `program` of its unit; empty without one. `service_files`, `service_units`: options of `ovn_units`, where
-    drop-ins carry the digest of the settings. `neutron_patch`: the specification of a Neutron resource. `asked`: in a cluster, the members that the control
-    node can ask, none of a database for clients inside alone. `warnings`: texts.
+    drop-ins carry the digest of the settings. `neutron_patch`: the specification of a Neutron resource. `members_to_ask`: in a cluster, those that the
+    control node can ask, none of a database for clients inside alone. `warnings`: texts.
 
     `InvalidInput` names the option that is wrong.
     """
@@ -101,7 +99,8 @@ def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[
     proxied = on_machine and options.leader_proxy and bool(direct.northbound)
     inside = _inside_connection(options, direct)
     connection = direct.through_proxy(*_listeners(options).values()) if proxied else direct if on_machine else inside
-    asked = {} if on_machine else _asked(options, endpoints)
+    declared, answer = _declared(options), options.control_plane.get("endpoints") or {}
+    asked = {} if on_machine else members_to_ask(endpoints, declared, answer, inside=options.inside)
     ours = server_sections(connection, _server_options(options))
     extra = check_extra(options.config, ours, f"{PREFIX}config")
     config = render_ini(merge_sections(ours, extra))
@@ -118,11 +117,11 @@ def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[
         "service_files": service_files(services, config),
         "service_units": service_units(services),
         "neutron_patch": _patch(inside),
-        "asked": asked,
+        "members_to_ask": asked,
         "warnings": [
             *_sync_warnings(options),
             *_name_warnings(options, connection),
-            *_unasked_warnings(options, asked),
+            *(unasked_warnings(options.host, endpoints, declared, asked, PREFIX) if options.ask_databases else []),
         ],
     }
 
@@ -153,7 +152,7 @@ def neutron_endpoints(
             found[database] = [str(endpoint) for endpoint in parse_endpoints(declared)]
         elif _is_cluster(hostvars, central_hosts):
             known = (answer or {}).get("endpoints") or {}
-            texts = (known.get(name) for name in (_INSIDE if inside else _OUTSIDE)[database])
+            texts = (known.get(name) for name in (_INSIDE if inside else OUTSIDE)[database])
             found[database] = as_list(next((text for text in texts if text), ""))
         else:
             listener: Listener = "unrestricted" if managed else "client"
@@ -233,32 +232,16 @@ def _inside_connection(options: NeutronOptions, direct: OvnConnection) -> OvnCon
     """Return the connection of pods: through the leader proxy of their node, if they run in the cluster of the control plane and it has some."""
     known = options.control_plane.get("endpoints") or {}
     northbound, southbound = (known.get(f"leader_proxy_{database}") or "" for database in DATABASES)
-    declared = as_list(options.northbound_endpoints) or as_list(options.southbound_endpoints)
-    if not (options.inside and options.leader_proxy and northbound and southbound) or declared:
+    if not (options.inside and options.leader_proxy and northbound and southbound) or any(_declared(options).values()):
         return direct
     return direct.through_proxies(northbound, southbound)
 
 
-def _asked(options: NeutronOptions, endpoints: t.Mapping[Database, t.Sequence[str]]) -> dict[Database, list[str]]:
-    """Return the members that the control node can ask: those for clients outside, if there are some, without the ports of chassis, where relays answer."""
-    known = options.control_plane.get("endpoints") or {}
-    found: dict[Database, list[str]] = {}
-    for database, declared in zip(DATABASES, (options.northbound_endpoints, options.southbound_endpoints)):
-        name = _OUTSIDE[database][0]
-        if as_list(declared) or not known:
-            found[database] = [] if options.inside else list(endpoints[database])
-        else:
-            found[database] = as_list(known.get(name) or "") if known.get(name) != known.get(f"{name}_inside") else []
-    return found
-
-
-def _unasked_warnings(options: NeutronOptions, asked: t.Mapping[Database, t.Sequence[str]]) -> list[str]:
-    unasked = [TITLES[database] for database, members in asked.items() if not members]
-    which = f"the {' and the '.join(unasked)} database{'s' if len(unasked) > 1 else ''}"
-    return unasked and [
-        f"Nobody could ask {which} of {options.host} first: no member has a port without a role for clients outside of its cluster. See in the log of "
-        "Neutron that it connects."
-    ]
+def _declared(options: NeutronOptions) -> dict[Database, list[str]]:
+    return {
+        "northbound": as_list(options.northbound_endpoints),
+        "southbound": as_list(options.southbound_endpoints),
+    }
 
 
 def _helm(options: NeutronOptions, inside: OvnConnection, extra: Sections) -> dict[str, t.Any]:

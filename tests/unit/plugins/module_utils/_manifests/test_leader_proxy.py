@@ -53,6 +53,18 @@ def test_the_next_pod_takes_over_before_the_former_one_ends(central: Central) ->
     assert 0 < pause < pod["terminationGracePeriodSeconds"]
 
 
+def test_another_archive_replaces_the_pods_one_after_the_other(central: Central) -> None:
+    """They do not follow the file, which kubelets replace on all nodes at about the same time."""
+    first, same, other = (
+        central(RAW, archive=archive).named("DaemonSet", NAME)["spec"]["template"] for archive in (b"1", b"1", b"2")
+    )
+    assert first == same
+    assert first["spec"] == other["spec"]
+    (key,) = first["metadata"]["annotations"]
+    assert first["metadata"]["annotations"][key] != other["metadata"]["annotations"][key]
+    assert variables(first["spec"])["OVN_KEEP_ARCHIVE"] == "true"
+
+
 def test_the_pod(central: Central) -> None:
     pod = central(RAW).pod("DaemonSet", NAME)
     assert pod["nodeSelector"] == {"openstack": "control"}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import pathlib
 import typing as t
 
+import jinja2
 import pytest
+import yaml
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import Database
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.neutron import desired_neutron, neutron_endpoints
 
+COLLECTION = pathlib.Path(__file__).resolve().parents[5]
 ENDPOINTS: dict[Database, list[str]] = {
     "northbound": ["ssl:192.0.2.1:6641", "ssl:192.0.2.2:6641"],
     "southbound": ["ssl:192.0.2.1:16642", "ssl:192.0.2.2:16642"],
@@ -246,27 +250,98 @@ def test_where_pods_connect(
     assert any("gets names of members" in text for text in desired["warnings"]) is has_names
 
 
+OUTSIDE_ALONE = "no member has a port without a role for clients outside of its cluster."
+
+
 @pytest.mark.parametrize(
-    ("answer", "options", "asked"),
+    ("answer", "options", "asked", "warned"),
     [
-        (ANSWER, {"inside": True}, (["ssl:192.0.2.1:31641"], ["ssl:192.0.2.1:31643"])),
-        (ANSWER, {}, (["ssl:192.0.2.1:31641"], ["ssl:192.0.2.1:31643"])),
-        (answer_without("southbound_unrestricted"), {}, (["ssl:192.0.2.1:31641"], [])),  # what is left are relays
-        ({"endpoints": {"northbound": "ssl:a:1", "northbound_inside": "ssl:a:1"}}, {"inside": True}, ([], [])),
-        ({}, {"northbound_endpoints": ["ssl:192.0.2.7:1"]}, (["ssl:192.0.2.7:1"], ["ssl:192.0.2.1:16642"])),
-        ({}, {"inside": True, "northbound_endpoints": ["ssl:192.0.2.7:1"]}, ([], [])),
+        (ANSWER, {"inside": True}, (["ssl:192.0.2.1:31641"], ["ssl:192.0.2.1:31643"]), []),
+        (ANSWER, {}, (["ssl:192.0.2.1:31641"], ["ssl:192.0.2.1:31643"]), []),
+        (  # what is left are relays
+            answer_without("southbound_unrestricted"),
+            {},
+            (["ssl:192.0.2.1:31641"], []),
+            [f"Nobody could ask the Southbound database of controller1 first: {OUTSIDE_ALONE}"],
+        ),
+        (
+            {"endpoints": {"northbound": "ssl:a:1", "northbound_inside": "ssl:a:1"}},
+            {"inside": True},
+            ([], []),
+            [f"Nobody could ask the Northbound and the Southbound databases of controller1 first: {OUTSIDE_ALONE}"],
+        ),
+        ({}, {"northbound_endpoints": ["ssl:192.0.2.7:1"]}, (["ssl:192.0.2.7:1"], ["ssl:192.0.2.1:16642"]), []),
+        (
+            {},
+            {"inside": True, "northbound_endpoints": ["ssl:192.0.2.7:1"]},
+            ([], ["ssl:192.0.2.1:16642"]),
+            [
+                "Nobody could ask the Northbound database of controller1 first: with ovn_neutron_inside, ovn_neutron_northbound_endpoints are addresses "
+                "inside of its cluster."
+            ],
+        ),
+        (
+            answer_without("southbound_unrestricted"),
+            {"inside": True, "northbound_endpoints": ["ssl:192.0.2.7:1"]},
+            ([], []),
+            [
+                "Nobody could ask the Northbound database of controller1 first: with ovn_neutron_inside, ovn_neutron_northbound_endpoints are addresses "
+                "inside of its cluster.",
+                f"Nobody could ask the Southbound database of controller1 first: {OUTSIDE_ALONE}",
+            ],
+        ),
+        ({}, {"inside": True}, (["ssl:192.0.2.1:6641"], ["ssl:192.0.2.1:16642"]), []),
+        (answer_without("southbound_unrestricted"), {"ask_databases": "no"}, (["ssl:192.0.2.1:31641"], []), []),
     ],
-    ids=["outside of the same cluster", "outside", "chassis alone", "not exposed", "given", "given inside"],
+    ids=[
+        "outside of the same cluster",
+        "outside",
+        "chassis alone",
+        "not exposed",
+        "given",
+        "given inside",
+        "given inside and chassis alone",
+        "machines",
+        "nobody asks",
+    ],
 )
 def test_whom_the_control_node_can_ask(
-    answer: dict[str, t.Any], options: dict[str, t.Any], asked: tuple[list[str], list[str]]
+    answer: dict[str, t.Any], options: dict[str, t.Any], asked: tuple[list[str], list[str]], warned: list[str]
 ) -> None:
     endpoints: dict[Database, list[str]] = {
         "northbound": list(options.get("northbound_endpoints", ["ssl:192.0.2.1:6641"])),
         "southbound": ["ssl:192.0.2.1:16642"],
     }
     desired = desired_neutron({**CLUSTER, **options, "control_plane": answer}, endpoints)
-    assert (desired["asked"]["northbound"], desired["asked"]["southbound"]) == asked
-    warned = [text for text in desired["warnings"] if text.startswith("Nobody could ask")]
-    assert len(warned) == (0 if all(asked) else 1)
-    assert desired_neutron(MACHINE, endpoints)["asked"] == {}
+    assert (desired["members_to_ask"]["northbound"], desired["members_to_ask"]["southbound"]) == asked
+    told = [text for text in desired["warnings"] if text.startswith("Nobody could ask")]
+    assert told == [f"{text} See in the log of Neutron that it connects." for text in warned]
+    assert desired_neutron(MACHINE, endpoints)["members_to_ask"] == {}
+
+
+def test_before_the_first_run_nobody_is_told_that_there_is_nobody_to_ask() -> None:
+    """Check mode comes here without endpoints."""
+    desired = desired_neutron(CLUSTER, {"northbound": [], "southbound": []})
+    assert (desired["members_to_ask"], desired["warnings"]) == ({"northbound": [], "southbound": []}, [])
+
+
+@pytest.mark.parametrize(
+    ("registered", "cause"),
+    [
+        (
+            {"results": [{"failed": True, "msg": "A."}, {"failed": False, "msg": "B."}, {"failed": True, "msg": "C."}]},
+            "A. C.",
+        ),
+        ({"failed": True, "msg": "The loop failed."}, "The task failed."),
+        (None, "The task failed."),
+    ],
+    ids=["each database", "no database", "nothing was registered"],
+)
+def test_who_stops_says_why(registered: dict[str, t.Any] | None, cause: str) -> None:
+    """As the template of the role does."""
+    tasks = yaml.safe_load((COLLECTION / "roles/ovn_neutron/tasks/kubernetes.yml").read_text(encoding="utf-8"))
+    (message,) = (one["ansible.builtin.fail"]["msg"] for task in tasks for one in task.get("rescue", ()))
+    known = {} if registered is None else {"ovn_neutron_asked": registered}
+    template = jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(message)
+    told = template.render(inventory_hostname="cloud", ansible_failed_result={"msg": "The task failed."}, **known)
+    assert f"of cloud: {cause} Correct the endpoints" in told
