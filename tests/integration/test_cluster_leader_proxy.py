@@ -13,7 +13,8 @@ plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
 NAME = "ovn-leader-proxy"
 OBJECTS = {f"{kind} {NAME}" for kind in ("DaemonSet", "NetworkPolicy", "Service", "ServiceAccount")}
 NEUTRON = {"neutronIntegration": {"sbConnection": {"allowedNamespaces": ["openstack"]}}}
-PROXY: dict[str, t.Any] = {**WHOLE, **NEUTRON, "leaderProxy": {"enabled": True}}
+NODES = {"nodeSelector": {"kubernetes.io/os": "linux"}}
+PROXY: dict[str, t.Any] = {**WHOLE, **NEUTRON, "leaderProxy": {"enabled": True, **NODES}}
 FIELDS = ("leader_proxy_northbound", "leader_proxy_southbound")
 
 
@@ -66,7 +67,10 @@ def test_its_address_is_published_when_it_runs_and_gone_before_it_goes(plane: Co
     assert "1 of 2 pods are available" in str(late["warnings"])
     assert [late["endpoints"][field] for field in FIELDS] == ["", ""]
 
+    # Nobody gets it before the status has it, for until then nothing keeps the proxy.
     running(plane, 2)
+    info = plane.info()["endpoints"]
+    assert [info[field] for field in FIELDS] == ["", ""]
     ran = plane(spec=PROXY, wait_timeout=60)
     address = plane.get("Service", NAME)["spec"]["clusterIP"]
     expected = [f"tcp:{address}:6641", f"tcp:{address}:16642"]
@@ -89,11 +93,19 @@ def test_its_address_is_published_when_it_runs_and_gone_before_it_goes(plane: Co
         assert refused.failed
         assert f"its status publishes tcp:{address}:6641 and tcp:{address}:16642" in refused["msg"]
         assert "Set spec.leaderProxy.published to false" in refused["msg"]
+        fewer = {"enabled": True, "nodeSelector": {**NODES["nodeSelector"], "role": "control"}}
+        refused = plane(spec={**PROXY, "leaderProxy": fewer}, check=check, may_fail=True, **options)
+        assert "takes the proxy away from nodes (nodeSelector asks for role=control)" in refused["msg"]
+        fewer = {"enabled": True, **NODES, "tolerations": []}
+        refused = plane(spec={**PROXY, "leaderProxy": fewer}, check=check, may_fail=True, **options)
+        assert 'takes the proxy away from nodes (tolerations lack {"operator": "Exists"})' in refused["msg"]
     assert plane.ours() == before
 
-    hidden = plane(spec={**PROXY, "leaderProxy": {"enabled": True, "published": False}}, **options)
+    hidden = plane(spec={**PROXY, "leaderProxy": {"enabled": True, **NODES, "published": False}}, **options)
     assert touched(hidden) == {"OVNCluster ovn": "changed"}
     assert "leaderProxyNorthbound" not in hidden["cluster"]["status"]["endpoints"]
+    info = plane.info()["endpoints"]
+    assert [info[field] for field in FIELDS] == ["", ""]
     gone = plane(spec={**WHOLE, **NEUTRON}, **options)
     assert {name for name, action in touched(gone).items() if action == "deleted"} == OBJECTS
     assert others <= plane.ours().keys()
@@ -106,11 +118,17 @@ def test_it_goes_with_its_control_plane(plane: ControlPlane, kubelet: Kubelet) -
     assert {name for name, action in touched(predicted).items() if action == "deleted"} >= OBJECTS
 
 
-def test_clients_have_to_be_named(plane: ControlPlane) -> None:
+def test_clients_and_nodes_have_to_be_named(plane: ControlPlane) -> None:
     """By us, and by the API server for whoever applies the resource."""
-    refused = plane(spec={**WHOLE, "leaderProxy": {"enabled": True}}, may_fail=True)
+    refused = plane(spec={**WHOLE, "leaderProxy": {"enabled": True, **NODES}}, may_fail=True)
     assert "Name the namespace of Neutron in spec.neutronIntegration.sbConnection.allowedNamespaces" in refused["msg"]
     plane.late(spec=_control_plane.SPEC)
-    with pytest.raises(OSError, match="422"):
-        plane.patch("OVNCluster", "ovn", {"spec": {"leaderProxy": {"enabled": True}}}, manager="kubectl")
-    plane.patch("OVNCluster", "ovn", {"spec": {**NEUTRON, "leaderProxy": {"enabled": True}}}, manager="kubectl")
+    for refused_by_server in (
+        {"leaderProxy": {"enabled": True, **NODES}},
+        {**NEUTRON, "leaderProxy": {"enabled": True}},
+    ):
+        with pytest.raises(OSError, match="422"):
+            plane.patch("OVNCluster", "ovn", {"spec": refused_by_server}, manager="kubectl")
+    plane.patch(
+        "OVNCluster", "ovn", {"spec": {**NEUTRON, "leaderProxy": {"enabled": True, **NODES}}}, manager="kubectl"
+    )

@@ -56,8 +56,12 @@ def names(text: str, access: Access) -> bool:
 
 @pytest.fixture
 def rolled_out(plane: ControlPlane, kubelet: Kubelet) -> t.Iterator[ControlPlane]:
-    """A control plane with node ports, whose pods run on this host. One member of the Northbound is away."""
-    spec = {**WHOLE}
+    """A control plane with node ports and a leader proxy that nobody runs, whose pods run on this host. One member of the Northbound is away."""
+    spec: Object = {
+        **WHOLE,
+        "neutronIntegration": {"sbConnection": {"allowedNamespaces": ["openstack"]}},
+        "leaderProxy": {"enabled": True, "nodeSelector": {"kubernetes.io/os": "linux"}},
+    }
     for database in ("northbound", "southbound"):
         spec[database] = {**WHOLE[database], "service": {"type": "NodePort", "allowPlaintext": True}}
     plane(spec=spec, wait=False, wait_timeout=120)

@@ -131,7 +131,8 @@ def test_a_neutron_is_led_through_the_leader_proxy_once_it_runs(operated: Operat
         }
         until(lambda: connections() == addresses, "addresses in place of names")
 
-        operated.apply({**WHOLE, "neutronIntegration": clients, "leaderProxy": {"enabled": True}})
+        proxy = {"enabled": True, "nodeSelector": {"kubernetes.io/os": "linux"}}
+        operated.apply({**WHOLE, "neutronIntegration": clients, "leaderProxy": proxy})
         until(lambda: operated.is_there("DaemonSet", "ovn-leader-proxy"), "the DaemonSet", 60)
         assert connections() == addresses
         counts = dict.fromkeys(

@@ -60,7 +60,7 @@ def create_pods(server: ApiServer, namespace: str, manifests: list[Object], leve
 
 
 PROXY = {
-    "leaderProxy": {"enabled": True},
+    "leaderProxy": {"enabled": True, "nodeSelector": {"kubernetes.io/os": "linux"}},
     "neutronIntegration": {"sbConnection": {"allowedNamespaces": ["openstack"]}},
 }
 

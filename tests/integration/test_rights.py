@@ -102,7 +102,7 @@ def test_a_control_plane_with_exactly_these_rights(
     for database in ("northbound", "southbound"):
         spec[database]["service"] = {"type": "NodePort", "allowPlaintext": True}
     spec["neutronIntegration"] = {"sbConnection": {"allowedNamespaces": ["openstack"]}}
-    spec["leaderProxy"] = {"enabled": True}
+    spec["leaderProxy"] = {"enabled": True, "nodeSelector": {"kubernetes.io/os": "linux"}}
 
     first = plane(spec=spec, **options)
     assert first["northbound"]["verdict"] == first["southbound"]["verdict"] == "healthy"

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 
 from . import pod_fields
 from .declaration import Metadata, declare, part
+from .fields import rule
 from .pod_fields import Resources, StringMap
+from .rules import PROXY_NEEDS_NODES
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,15 @@ class LeaderProxy:
         )
     )
     node_selector: StringMap = field(
-        metadata=pod_fields.node_selector("run it, among them all where Neutron's pods run; all nodes if not given")
+        metadata=pod_fields.node_selector(
+            "run it, among them all where Neutron's pods run; needed if it is enabled, for each of them gets the key of the members. All have "
+            "kubernetes.io/os: linux. It can choose fewer nodes only while the address is not published"
+        )
     )
-    tolerations: tuple[StringMap, ...] = field(metadata=pod_fields.tolerations("the pods of the leader proxy"))
+    # Control nodes have taints. Without the proxy of its own node a pod of Neutron reaches no database.
+    tolerations: tuple[StringMap, ...] = field(
+        metadata=pod_fields.tolerations("the pods of the leader proxy", default=[{"operator": "Exists"}])
+    )
     resources: LeaderProxyResources = field(
         metadata=pod_fields.resources(LeaderProxyResources, "the leader proxy on each node")
     )
@@ -52,5 +60,10 @@ def leader_proxy() -> Metadata:
     return part(
         LeaderProxy,
         "The proxy of each node that leads clients to the leaders of the databases. Pods reach that of their own node at one address.",
+        rule(
+            "!self.enabled || (has(self.nodeSelector) && size(self.nodeSelector) > 0)",
+            PROXY_NEEDS_NODES,
+            ".nodeSelector",
+        ),
         given=True,
     )

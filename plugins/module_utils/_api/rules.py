@@ -55,6 +55,9 @@ AGENT_NEEDS_IMAGE = (
 AGENT_NEEDS_NOVA = "an enabled metadata agent needs novaMetadata.host and sharedSecretRef: guests are answered by Nova, which believes who knows that secret"
 AGENT_ON_HYPERVISORS = "a metadata agent needs the ovn-controller of its node, so a label cannot have another value than in controller.nodeSelector"
 PROXY_NEEDS_CLIENTS = "the leader proxy lets in whom the port of the Southbound without a role lets in, so allowedNamespaces or allowedCidrs names its clients"
+PROXY_NEEDS_NODES = (
+    "each node that runs the leader proxy gets the private key of the members, so nodeSelector names the nodes"
+)
 
 _Spec = dict[str, t.Any]
 _INI_NAME = re.compile(r"[A-Za-z0-9_.-]+")
@@ -262,6 +265,11 @@ def _check_leader_proxy(proxy: _Spec, connection: _Spec) -> None:
         path = "spec.neutronIntegration.sbConnection"
         raise InvalidInput(
             f"spec.leaderProxy.enabled is true: {PROXY_NEEDS_CLIENTS}. Name the namespace of Neutron in {path}.allowedNamespaces."
+        )
+    if proxy["enabled"] and not proxy.get("nodeSelector"):
+        raise InvalidInput(
+            f"spec.leaderProxy.nodeSelector names no node: {PROXY_NEEDS_NODES}. Give the labels of those where Neutron runs; all nodes have "
+            "kubernetes.io/os=linux."
         )
 
 

@@ -111,7 +111,8 @@ class SouthboundConnection:
     allowed_namespaces: tuple[str, ...] = field(
         metadata=declare(
             listing(
-                "Namespaces of this Kubernetes cluster whose pods may connect to that port, too.",
+                "Namespaces of this Kubernetes cluster whose pods may connect to that port, too, and to the Northbound where northbound.service.allowedCidrs "
+                "names networks.",
                 {"type": "string", "pattern": NAME, "maxLength": 63},
                 **{"x-kubernetes-list-type": "set"},
             )
@@ -310,6 +311,11 @@ class ClusterSpec:
     def exposes_unrestricted(self) -> bool:
         """Return whether clients outside this Kubernetes cluster reach the port of the Southbound without a role."""
         return self.southbound.service.exposed and bool(self.neutron_integration.sb_connection.allowed_cidrs)
+
+    @property
+    def has_unrestricted_services(self) -> bool:
+        """Return whether the Services of the members have the port without a role. One that is exposed for chassis alone would open it to everybody outside."""
+        return not self.southbound.service.exposed or self.exposes_unrestricted
 
     @property
     def tls_secret(self) -> str:

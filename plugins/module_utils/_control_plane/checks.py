@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._api.names import Object
+from .._api.names import Object, leader_proxy_name
 from .._api.service_accounts import account_change, central_accounts, given_accounts
 from .._databases import DATABASES, Database
 from .._kubernetes.apply import key_of
@@ -27,7 +27,7 @@ from .._raft_pods.record_store import RecordStore
 from .._raft_pods.witness_store import WitnessStore
 from .chassis_port_clients import check_clients
 from .desired import DesiredCluster, desired_definitions
-from .leader_proxy import refuse_published_removal
+from .leader_proxy import refuse_published_removal, unpublished_warning
 from .manifests import ClusterManifests
 from .members import first_replicas, run_for_database
 from .observed_state import ObservedCluster, refuse_neighbors
@@ -66,7 +66,8 @@ def check_cluster(
 ) -> CheckedCluster:
     """Return what the run goes on with; `Refused` or `Conflict` if it must not begin. Nothing is written. `identity` and `time` are those of the run."""
     refuse_neighbors(observed)
-    refuse_published_removal(desired.spec, observed.resource)
+    proxy = observed.get("apps/v1", "DaemonSet", leader_proxy_name(desired.name))
+    refuse_published_removal(desired.spec, observed.resource, proxy)
     if any(key_of(definition) not in observed.index for definition in desired_definitions(observed)):
         check_version(cluster)
     accounts = central_accounts(desired.spec)
@@ -90,5 +91,7 @@ def check_cluster(
         refuse_port_clashes(port_clashes)
     check_clients(cluster, desired, observed, warn)
     if message := role_change((observed.resource or {}).get("spec"), desired):
+        warn(message)
+    if message := unpublished_warning(desired.spec):
         warn(message)
     return CheckedCluster(observed, stores, witness_stores, runs, replicas, claims_to_recreate, port_clashes)

@@ -242,6 +242,7 @@ class ControlPlane:
             before=self._endpoints_before,
             services=services,
             pods={name: pod for one in self.observed_databases.values() for name, pod in one.pods.items()},
+            publish=True,
         )
         config = next(m for m in manifests if is_config(m))
         config["data"].update(OvnNorth=self.endpoints.northbound, OvnSouth=self.endpoints.southbound)

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Where clients reach the databases: computed from the Services and Nodes in each run, never stored.
+Where clients reach the databases: computed from the Services and Nodes each time. The status has what a run has published, which decides about the leader
+proxy, and about members between two pods.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .._api.spec import ClusterSpec
 from .._databases import DATABASES, Database
 from .._errors import Refused
 from .._kubernetes.client import Cluster
-from .leader_proxy import published_endpoints
+from .leader_proxy import publishable_endpoints, published_endpoints
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,8 +101,12 @@ def find_endpoints(
     before: t.Mapping[str, str],
     services: list[Object] | None = None,
     pods: t.Mapping[str, Object] | None = None,
+    publish: bool = False,
 ) -> Endpoints:
-    """Return the endpoints. `services` and `pods` (by name) are read if they are not given, `before` are the endpoints in the OVNCluster's status."""
+    """Return the endpoints. `services` and `pods` (by name) are read if they are not given, `before` are the endpoints in the OVNCluster's status.
+
+    `publish` is for a run, which writes them there: the leader proxy is among them as soon as it runs on all its nodes. Others get it when it is published.
+    """
     spec = place.spec
     exposed = [spec.database(d).service for d in DATABASES if spec.database(d).service.exposed]
     nodes: list[Object] = []
@@ -136,6 +141,11 @@ def find_endpoints(
             f"{'them' if several else 'it'} an address so far, so the declared {'names (hostnames) lead' if several else 'name (hostnames) leads'} nowhere. "
             f"See kubectl -n {place.namespace} describe service {waiting[0]}."
         )
+    proxy = (
+        publishable_endpoints(cluster, spec, before, services)
+        if publish
+        else published_endpoints(spec, before, services)
+    )
     return Endpoints(
         # Names of this cluster do not resolve outside: no endpoint for a moment is better than one that cuts off every chassis.
         **{d: ",".join(outside[d] if spec.database(d).service.exposed else place.inside(d)) for d in DATABASES},
@@ -147,7 +157,7 @@ def find_endpoints(
         southbound_unrestricted_cluster_ips=",".join(
             cluster_ip_endpoints(spec, services, "southbound", "unrestricted")
         ),
-        **{f"leader_proxy_{d}": text for d, text in published_endpoints(cluster, spec, before, services).items()},
+        **{f"leader_proxy_{d}": text for d, text in proxy.items()},
     )
 
 

@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-When the address of the leader proxy is published, and when the proxy may be removed: nobody gets an address where nothing answers.
+When the address of the leader proxy is published, and when the proxy may go from nodes: nobody gets, or keeps, an address where nothing answers.
 """
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 from .._api.endpoints import proxy_endpoints
@@ -21,29 +22,45 @@ from .._kubernetes.rollout_progress import generation_observed
 from .._kubernetes.workload_watch import watch_until
 
 _NOBODY: dict[Database, str] = dict.fromkeys(DATABASES, "")
-# Until it runs on all nodes, of which some may have to pull the image. Once it is published, nothing waits for it.
-_FIRST_SECONDS, _LATER_SECONDS = 60.0, 15.0
+_FIRST_SECONDS = 60.0  # until it runs on all its nodes, of which some may have to pull the image; once it is published, no run waits for it
 
 
 def published_endpoints(
-    cluster: Cluster, spec: ClusterSpec, before: t.Mapping[str, str], services: t.Iterable[Object] | None = None
+    spec: ClusterSpec, before: t.Mapping[str, str], services: t.Iterable[Object]
 ) -> dict[Database, str]:
-    """Return the endpoints of the proxy, empty texts if it is not published, or if it is new and does not run on all its nodes yet.
+    """Return the endpoints of the proxy that the status of the OVNCluster publishes, else empty texts. Pure.
 
-    `before` are the endpoints in the status of the OVNCluster. `services` are read if they are not given.
+    `before` are the endpoints in that status. They count no longer if the proxy is not to be published, or if its Service has another address.
     """
     if not (spec.leader_proxy.enabled and spec.leader_proxy.published):
         return _NOBODY
     name = leader_proxy_name(spec.name)
+    service = next((one for one in services if one["metadata"]["name"] == name), None)
+    found = proxy_endpoints(spec, service or {})
+    # Also while a node is away
+    return found if all(before.get(PROXY_STATUS[d]) == endpoint for d, endpoint in found.items()) else _NOBODY
+
+
+def publishable_endpoints(
+    cluster: Cluster, spec: ClusterSpec, before: t.Mapping[str, str], services: t.Iterable[Object] | None = None
+) -> dict[Database, str]:
+    """Return the endpoints of the proxy that are published, or may be from now on, because it runs on all its nodes; else empty texts.
+
+    For a run, which writes them to the status: the proxy is kept for who has an address that the status has. `services` are read if they are not given.
+    """
+    if not (spec.leader_proxy.enabled and spec.leader_proxy.published):
+        return _NOBODY
     if services is None:
         ours = label_selector(selector(spec.name, "leader-proxy"))
         services = cluster.list("v1", "Service", spec.namespace, labels=ours)
-    service = next((one for one in services if one["metadata"]["name"] == name), None)
-    found = proxy_endpoints(spec, service or {})
-    if all(before.get(PROXY_STATUS[database]) == endpoint for database, endpoint in found.items()):
-        return found  # also while a node is away
+    services = list(services)
+    if any((published := published_endpoints(spec, before, services)).values()):
+        return published
+    name = leader_proxy_name(spec.name)
     daemon_set = cluster.get("apps/v1", "DaemonSet", name, spec.namespace)
-    return found if daemon_set is not None and runs_on_all_nodes(daemon_set) else _NOBODY
+    if daemon_set is None or not runs_on_all_nodes(daemon_set):
+        return _NOBODY
+    return proxy_endpoints(spec, next((one for one in services if one["metadata"]["name"] == name), {}))
 
 
 def runs_on_all_nodes(daemon_set: Object) -> bool:
@@ -56,7 +73,7 @@ def runs_on_all_nodes(daemon_set: Object) -> bool:
 def await_leader_proxy(
     cluster: Cluster, spec: ClusterSpec, before: t.Mapping[str, str], deadline: Deadline
 ) -> tuple[dict[str, str], list[str]]:
-    """Wait until it runs on all its nodes. Return its endpoints by their names in `Endpoints`, none if it does not, with a warning."""
+    """Wait until it runs on all its nodes, unless it is published. Return its endpoints by their names in `Endpoints`, none if it does not, with a warning."""
     if not spec.leader_proxy.enabled:
         return {}, []
     name, is_published = leader_proxy_name(spec.name), any(before.get(field) for field in PROXY_STATUS.values())
@@ -65,46 +82,118 @@ def await_leader_proxy(
         return name in state and runs_on_all_nodes(state[name])
 
     known = cluster.get("apps/v1", "DaemonSet", name, spec.namespace)
-    state = watch_until(
-        cluster,
-        "DaemonSet",
-        spec.namespace,
-        reached,
-        known={name: known} if known else {},
-        fields=f"metadata.name={name}",
-        timeout=min(_LATER_SECONDS if is_published else _FIRST_SECONDS, max(1.0, deadline.left())),
-    )
+    state = {name: known} if known else {}
+    if not is_published:
+        state = watch_until(
+            cluster,
+            "DaemonSet",
+            spec.namespace,
+            reached,
+            known=state,
+            fields=f"metadata.name={name}",
+            timeout=min(_FIRST_SECONDS, max(1.0, deadline.left())),
+        )
     if not reached(state):
-        return {}, [_unavailable(spec, state.get(name) or {}, is_published=is_published)]
-    found = published_endpoints(cluster, spec, before)
+        message = _unavailable(spec, state.get(name) or {}, is_published=is_published)
+        return {}, [message] if message else []
+    found = publishable_endpoints(cluster, spec, before)
     return {f"leader_proxy_{database}": endpoint for database, endpoint in found.items()}, []
 
 
 def _unavailable(spec: ClusterSpec, daemon_set: Object, *, is_published: bool) -> str:
+    """Return what keeps it from all its nodes; an empty text for a new version of one that is published, while the former one still runs on all."""
     name, status = leader_proxy_name(spec.name), daemon_set.get("status") or {}
     scheduled, available = status.get("desiredNumberScheduled", 0), status.get("numberAvailable", 0)
-    if not scheduled:
+    if is_published and 0 < scheduled <= available:
+        return ""
+    if not daemon_set:
+        cause = "it does not exist. Run again."
+    elif not generation_observed(daemon_set) and not scheduled:
+        cause = "the controller of DaemonSets has not looked at it yet."
+    elif not scheduled:
         cause = "no node is chosen. Compare spec.leaderProxy.nodeSelector and tolerations with the labels and taints of the nodes."
     else:
         cause = (
             f"{available} of {scheduled} pods are available. See kubectl -n {spec.namespace} describe daemonset {name}."
         )
     if is_published:
-        return f"DaemonSet {name} does not run on all its nodes: {cause} Clients on the other nodes reach no database through it."
+        return f"DaemonSet {name} does not run on all its nodes: {cause} Clients on the nodes without one reach no database through it."
     unpublished = (
-        " Its address is published by a run that finds it on all of them." if spec.leader_proxy.published else ""
+        f" Its address is published by a run that finds it on all of them.{_no_other_address(spec)}"
+        if spec.leader_proxy.published
+        else ""
     )
     return f"DaemonSet {name} does not run on all its nodes: {cause}{unpublished}"
 
 
-def refuse_published_removal(spec: ClusterSpec, resource: Object | None) -> None:
-    """Raise `Refused` if the proxy is switched off while the status of the OVNCluster publishes its address: whoever has that would lose both databases."""
+def unpublished_warning(spec: ClusterSpec) -> str:
+    """Return that clients have no other address to go to, if the proxy is not to be published; else an empty text."""
+    text = _no_other_address(spec) if spec.leader_proxy.enabled and not spec.leader_proxy.published else ""
+    return text and f"spec.leaderProxy.published of OVNCluster {spec.name} is false.{text}"
+
+
+def _no_other_address(spec: ClusterSpec) -> str:
+    if spec.has_unrestricted_services or not spec.tls.enabled:
+        return ""
+    return (
+        " The Southbound is exposed for chassis alone, so Neutron in this cluster has no other address of it, only names of pods, which it cannot resolve. "
+        "Name its networks in spec.neutronIntegration.sbConnection.allowedCidrs, which exposes the port without a role to them."
+    )
+
+
+def refuse_published_removal(spec: ClusterSpec, resource: Object | None, daemon_set: Object | None) -> None:
+    """Raise `Refused` if nodes would lose the proxy while the status of the OVNCluster publishes its address: clients there would lose both databases.
+
+    `daemon_set` is that of the proxy as it is. Its controller deletes the pods of nodes that no longer match at once.
+    """
     endpoints = ((resource or {}).get("status") or {}).get("endpoints") or {}
     published = [endpoints[field] for field in PROXY_STATUS.values() if endpoints.get(field)]
-    if spec.leader_proxy.enabled or not published:
+    if not published:
         return
-    raise Refused(
-        f"spec.leaderProxy.enabled of OVNCluster {spec.name} is false, and its status publishes {' and '.join(published)}: clients with these addresses, such "
-        "as Neutron, would lose both databases. Set spec.leaderProxy.published to false and enabled to true, have Neutron take other addresses "
-        "(c5c3.ovn.neutron, or the operator), then set enabled to false. Nothing was changed."
-    )
+    addresses = " and ".join(published)
+    way_out = "have Neutron take other addresses (c5c3.ovn.neutron, or the operator)"
+    if not spec.leader_proxy.enabled:
+        raise Refused(
+            f"spec.leaderProxy.enabled of OVNCluster {spec.name} is false, and its status publishes {addresses}: clients with these addresses, such "
+            f"as Neutron, would lose both databases. Set spec.leaderProxy.published to false and enabled to true, {way_out}, then set enabled to false. "
+            "Nothing was changed."
+        )
+    if losses := _lost_nodes(spec, daemon_set):
+        raise Refused(
+            f"spec.leaderProxy of OVNCluster {spec.name} takes the proxy away from nodes ({' and '.join(losses)}), and its status publishes {addresses}: "
+            f"clients there, such as Neutron, would lose both databases. Keep what DaemonSet {leader_proxy_name(spec.name)} has and set "
+            f"spec.leaderProxy.published to false, {way_out}, then choose other nodes and publish it again. Nothing was changed."
+        )
+
+
+def _lost_nodes(spec: ClusterSpec, daemon_set: Object | None) -> list[str]:
+    """Return by what nodes that have the proxy now would not be chosen any more."""
+    if daemon_set is None:
+        return []
+    pod = daemon_set["spec"]["template"]["spec"]
+    former = pod.get("nodeSelector") or {}
+    losses = [
+        f"nodeSelector asks for {key}={value}"
+        for key, value in spec.leader_proxy.node_selector.items()
+        if former.get(key) != value
+    ]
+    for one in pod.get("tolerations") or ():
+        if not any(tolerates_as_much(new, one) for new in spec.leader_proxy.tolerations):
+            losses.append(f"tolerations lack {json.dumps(one, sort_keys=True)}")
+    return losses
+
+
+def tolerates_as_much(toleration: t.Mapping[str, t.Any], former: t.Mapping[str, t.Any]) -> bool:
+    """Return whether a toleration accepts each taint that the former one accepts, for at least as long."""
+    seconds, was = toleration.get("tolerationSeconds"), former.get("tolerationSeconds")
+    if seconds is not None and (was is None or seconds < was):
+        return False
+    if toleration.get("effect") and toleration["effect"] != former.get("effect"):
+        return False
+    exists = toleration.get("operator") == "Exists"
+    if not toleration.get("key"):
+        return exists
+    if toleration["key"] != former.get("key"):
+        return False
+    is_equal = former.get("operator") != "Exists" and toleration.get("value", "") == former.get("value", "")
+    return exists or is_equal

@@ -66,7 +66,6 @@ def _daemon_set(context: ManifestContext, name: str, archive: bytes) -> Object:
         pods.from_config_map("scripts", scripts_name(context.name), pods.SCRIPTS),
         *pods.certificates(context.spec),
     ]
-    chosen = {"nodeSelector": dict(settings.node_selector)} if settings.node_selector else {}
     return context.manifest(
         "apps/v1",
         "DaemonSet",
@@ -89,7 +88,7 @@ def _daemon_set(context: ManifestContext, name: str, archive: bytes) -> Object:
                     "enableServiceLinks": False,
                     **pods.scheduling(context.spec, context.spec.priority_class_name),
                     "securityContext": pods.pod_security(),
-                    **chosen,
+                    "nodeSelector": dict(settings.node_selector),
                     **pods.tolerations(settings.tolerations),
                     "terminationGracePeriodSeconds": 2 * _HANDOVER_SECONDS,
                     "containers": [_container(context, [mount for _volume, mount in directories])],

@@ -12,7 +12,7 @@ import dataclasses
 import typing as t
 
 from .._api.names import Component, Object, selector
-from .._databases import DATABASES, PORTS
+from .._databases import DATABASES, PORTS, Database
 from .context import ManifestContext
 
 _NAMESPACE = "kubernetes.io/metadata.name"  # label that the API server gives each namespace
@@ -50,10 +50,12 @@ def flows(context: ManifestContext) -> list[Flow]:
         table += [Flow(component, database, clients) for component in ("northd", "observer")]
         # Chassis and many clients of the Northbound database have the network of their node, which no selector of pods finds, and traffic
         # through a port of a node looks as if it came from there. Certificates decide which clients may connect, and networks if any are named.
-        networks = context.spec.database(database).service.allowed_cidrs
-        table.append(Flow("anywhere", database, (ports.client,), networks=networks))
         connection = context.spec.neutron_integration.sb_connection
         named = (connection.allowed_cidrs, connection.allowed_namespaces)
+        by_client = (
+            _of_northbound(context) if database == "northbound" else (context.spec.southbound.service.allowed_cidrs,)
+        )
+        table.append(Flow("anywhere", database, (ports.client,), _TCP, *by_client))
         if ports.unrestricted != ports.client and any(named):
             table.append(Flow("anywhere", database, (ports.unrestricted,), _TCP, *named))
     if context.spec.leader_proxy.enabled:
@@ -66,18 +68,24 @@ def flows(context: ManifestContext) -> list[Flow]:
     return table
 
 
+def _of_northbound(context: ManifestContext) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return networks and namespaces of its clients: everybody, or, if networks are named, these and the pods that may connect to the port without a role."""
+    networks = context.spec.northbound.service.allowed_cidrs
+    return networks, context.spec.neutron_integration.sb_connection.allowed_namespaces if networks else ()
+
+
 def _of_leader_proxy(context: ManifestContext) -> list[Flow]:
     """Return its connections: it lets in whom a member lets in, and whom the specification names as a client of the port without a role."""
     connection = context.spec.neutron_integration.sb_connection
+    clients: dict[Database, tuple[tuple[str, ...], tuple[str, ...]]] = {
+        "northbound": _of_northbound(context),
+        "southbound": (connection.allowed_cidrs, connection.allowed_namespaces),
+    }
     table = []
-    for database in DATABASES:
+    for database, named in clients.items():
         ports = (PORTS[database].unrestricted,)
         table.append(Flow(_PROXY, database, ports))
-        if database == "southbound":
-            table.append(Flow("anywhere", _PROXY, ports, _TCP, connection.allowed_cidrs, connection.allowed_namespaces))
-            continue
-        networks = context.spec.northbound.service.allowed_cidrs
-        table.append(Flow("anywhere", _PROXY, ports, _TCP, networks, connection.allowed_namespaces if networks else ()))
+        table.append(Flow("anywhere", _PROXY, ports, _TCP, *named))
     return table
 
 

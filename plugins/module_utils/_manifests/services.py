@@ -41,7 +41,7 @@ def _member(context: ManifestContext, database: Database, index: int) -> Object:
     """Return the Service of a member, never with the Raft port: a Raft address has to be local to its member."""
     service, name = context.spec.database(database).service, member_name(context.name, database, index)
     ports = [_port(*one) for one in PORTS[database].for_clients.items()]
-    if service.exposed and not context.spec.exposes_unrestricted:
+    if database == "southbound" and not context.spec.has_unrestricted_services:
         ports = ports[:1]
     connection = context.spec.neutron_integration.sb_connection
     numbers = [service.node_ports, connection.node_ports if database == "southbound" else ()]

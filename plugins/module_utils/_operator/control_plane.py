@@ -61,7 +61,12 @@ def roll_out(
     )
     result = present(cluster, params, check_mode=False, warn=warn)
     status = (result["cluster"] or {}).get("status") or {}
-    steps = fill_in_endpoints(cluster, name, namespace, status.get("endpoints") or {}, field_manager=MANAGER, warn=warn)
+    steps = fill_in_endpoints(
+        *(cluster, name, namespace, status.get("endpoints") or {}),
+        namespaces=spec.neutron_integration.sb_connection.allowed_namespaces,
+        field_manager=MANAGER,
+        warn=warn,
+    )
     objects = [*as_results(issued), *result["objects"]]
     changed = result["changed"] or bool(steps) or any(one["action"] != "unchanged" for one in objects)
     return {**result, "changed": changed, "objects": objects, "steps": [*result["steps"], *steps]}

@@ -19,38 +19,41 @@ from .._neutron.settings import attempts
 from .._ovsdb.host_names import names_in
 
 
-def neutron_endpoints(endpoints: t.Mapping[str, str]) -> dict[str, str]:
+def neutron_endpoints(endpoints: t.Mapping[str, str], *, is_named: bool = False) -> dict[str, str]:
     """Return the fields for a Neutron in the cluster of the control plane, from the endpoints in the status of the OVNCluster. Pure.
 
-    The leader proxy if it is published. Else the published endpoints, or the addresses of Services in place of names, which Neutron cannot resolve.
+    The leader proxy if it is published. Else the published endpoints, or the addresses of Services in place of names, which Neutron cannot resolve. A Neutron
+    whose namespace the specification names (`is_named`) is let in as a pod, which it is at these addresses alone. It never gets the Southbound's port of
+    chassis: their role keeps Neutron's tables from it.
     """
     proxy = [endpoints.get(PROXY_STATUS[database]) for database in DATABASES]
     if all(proxy):
         return connection_fields(*(",".join(attempts(str(one))) for one in proxy))
     published = {
         "northbound": endpoints.get("northbound") or "",
-        "southbound": endpoints.get(UNRESTRICTED_STATUS) or endpoints.get("southbound") or "",
+        "southbound": endpoints.get(UNRESTRICTED_STATUS) or "",
     }
     found = [
-        (endpoints.get(CLUSTER_IPS_STATUS[database]) if names_in([published[database]]) else "") or published[database]
+        (endpoints.get(CLUSTER_IPS_STATUS[database]) if is_named or names_in([published[database]]) else "")
+        or published[database]
         for database in DATABASES
     ]
     return connection_fields(*found)
 
 
-def neutron_patch(neutron: Object, name: str, namespace: str, endpoints: t.Mapping[str, str]) -> Object | None:
-    """Return the merge patch that fills the endpoints in; None if the resource is about something else, or has them already. Pure.
-
-    Neutron writes tables that the role of chassis keeps from it, so it gets the port of the Southbound without a role where clients outside can reach it.
-    """
+def refers_to(neutron: Object, name: str, namespace: str) -> bool:
+    """Return whether the resource is about the OVNCluster of this name and namespace. Pure."""
     ovn = (neutron.get("spec") or {}).get("ovn") or {}
     reference = ovn.get("clusterRef") or {}
-    if not ovn.get("enabled") or reference.get("name") != name:
-        return None
-    if (reference.get("namespace") or neutron["metadata"].get("namespace")) != namespace:
-        return None
-    wanted = {key: value for key, value in neutron_endpoints(endpoints).items() if value and ovn.get(key) != value}
-    return {"spec": {"ovn": wanted}} if wanted else None
+    place = reference.get("namespace") or neutron["metadata"].get("namespace")
+    return bool(ovn.get("enabled")) and (reference.get("name"), place) == (name, namespace)
+
+
+def neutron_patch(neutron: Object, fields: t.Mapping[str, str]) -> Object | None:
+    """Return the merge patch that fills the fields in, but for those that are not known; None if the resource has them already. Pure."""
+    ovn = neutron["spec"]["ovn"]
+    changed = {key: value for key, value in fields.items() if value and ovn.get(key) != value}
+    return {"spec": {"ovn": changed}} if changed else None
 
 
 def fill_in_endpoints(
@@ -59,10 +62,11 @@ def fill_in_endpoints(
     namespace: str,
     endpoints: t.Mapping[str, str],
     *,
+    namespaces: t.Collection[str],
     field_manager: str,
     warn: t.Callable[[str], None],
 ) -> list[str]:
-    """Write the endpoints to all Neutron resources of this OVNCluster, and return what was done.
+    """Write the endpoints to all Neutron resources of this OVNCluster, and return what was done. `namespaces` are those that it names as clients.
 
     One that cannot be written is a warning: OVN itself is as declared.
     """
@@ -73,11 +77,19 @@ def fill_in_endpoints(
         warn(f"The endpoints were not written to Neutron: {e}")
         return done
     for one in found:
-        patch = neutron_patch(one, name, namespace, endpoints)
-        if patch is None:
+        if not refers_to(one, name, namespace):
             continue
         metadata = one["metadata"]
         place = f"Neutron {metadata['namespace']}/{metadata['name']}"
+        fields = neutron_endpoints(endpoints, is_named=metadata["namespace"] in namespaces)
+        if endpoints.get("southbound") and not fields["sbConnection"]:
+            warn(
+                f"{place} got no sbConnection: the Southbound is exposed for chassis alone, at a port where Neutron may not write. Name Neutron's networks in "
+                "spec.neutronIntegration.sbConnection.allowedCidrs of the OVNCluster, or have spec.leaderProxy published."
+            )
+        patch = neutron_patch(one, fields)
+        if patch is None:
+            continue
         try:
             cluster.patch(
                 *(API_VERSION, KIND, metadata["name"], metadata["namespace"]), patch, field_manager=field_manager

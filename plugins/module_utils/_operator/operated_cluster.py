@@ -15,6 +15,7 @@ from .._api.names import API_VERSION, Object, label_selector, labels
 from .._api.operator_status import RECONCILED, TargetOutcome
 from .._api.spec import ClusterSpec, parse_spec
 from .._api.status import rolled_out
+from .._control_plane.leader_proxy import runs_on_all_nodes
 from .._kubernetes.watcher import Watched, Watcher
 from .._roles.authorities import AUTHORITIES
 from .authorities import authority_name
@@ -52,6 +53,12 @@ def observe_resource(resource: Object) -> ObservedResource:
     )
 
 
+def daemon_set_extract(one: Object) -> t.Any:
+    """Return its identity, and of the leader proxy whether it runs on all its nodes, for then a run publishes its address. Pure."""
+    is_proxy = (one["metadata"].get("labels") or {}).get("app.kubernetes.io/component") == "leader-proxy"
+    return identity(one), is_proxy and runs_on_all_nodes(one)
+
+
 def reported_generation(resource: Object) -> int:
     """Return the generation that the condition of the operator is about, 0 without one. Pure."""
     conditions = (resource.get("status") or {}).get("conditions") or ()
@@ -81,22 +88,22 @@ class OperatedCluster(Target):
     def start(self) -> OperatedCluster:
         self.worker.start()
         selector = label_selector(labels(self._name))
-        kinds = (
-            ("apps/v1", "StatefulSet"),
-            ("apps/v1", "Deployment"),
-            ("apps/v1", "DaemonSet"),
-            ("v1", "PersistentVolumeClaim"),
-            ("v1", "Service"),
+        kinds: tuple[tuple[str, str, t.Callable[[Object], t.Any]], ...] = (
+            ("apps/v1", "StatefulSet", identity),
+            ("apps/v1", "Deployment", identity),
+            ("apps/v1", "DaemonSet", daemon_set_extract),
+            ("v1", "PersistentVolumeClaim", identity),
+            ("v1", "Service", identity),
         )
         self._watchers = [
             Watcher(
                 self.shared.cluster,
                 Watched(api_version, kind, self._namespace, labels=selector),
-                identity,
+                extract,
                 lambda _name, _extract: self.worker.wake(),
                 self.on_problem,
             ).start()
-            for api_version, kind in kinds
+            for api_version, kind, extract in kinds
         ]
         secrets = Watched("v1", "Secret", self._namespace)
         self._watchers.append(

@@ -16,12 +16,14 @@ from .._manifests.central import central_manifests
 from .._manifests.hypervisors import hypervisor_manifests
 from .._manifests.metadata_agent import METADATA_AGENT, has_agent
 from .observed import ObservedKubernetes
+from .placement import untolerated_taints
 from .quota import NewPods
 from .storage import claims_to_come
 
 if t.TYPE_CHECKING:
     from .._api.spec import ClusterSpec
 
+_OF_KUBERNETES = "node.kubernetes.io/"
 _NO_ARCHIVE = b""  # contents do not count in a quota
 
 
@@ -80,10 +82,17 @@ def created_by_control_plane(spec: ClusterSpec, observed: ObservedKubernetes) ->
         if manifest["kind"] in ("StatefulSet", "Deployment"):
             pods.append(_new_pods(manifest, manifest["spec"]["replicas"], observed))
         if manifest["kind"] == "DaemonSet":  # of nodes that somebody may not read there are none to count
-            selector = manifest["spec"]["template"]["spec"].get("nodeSelector") or {}
-            nodes = [node["metadata"].get("labels") or {} for node in observed.nodes or []]
-            pods.append(_new_pods(manifest, sum(matches(labels, selector) for labels in nodes), observed))
+            pod = manifest["spec"]["template"]["spec"]
+            pods.append(_new_pods(manifest, sum(_gets_pod(node, pod) for node in observed.nodes or []), observed))
     return Creation(pods, claims, _missing(manifests, observed))
+
+
+def _gets_pod(node: Object, pod: Object) -> bool:
+    """Return whether the controller of DaemonSets gives the node such a pod. Taints by which Kubernetes says how a node is keep none of its pods away."""
+    taints = untolerated_taints(node, pod.get("tolerations") or [])
+    return matches(node["metadata"].get("labels") or {}, pod["nodeSelector"]) and all(
+        str(taint.get("key")).startswith(_OF_KUBERNETES) for taint in taints
+    )
 
 
 def created_by_hypervisors(spec: ClusterSpec, observed: ObservedKubernetes) -> Creation:

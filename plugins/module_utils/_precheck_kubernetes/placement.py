@@ -31,11 +31,19 @@ def why_unsuitable(node: Object, selector: t.Mapping[str, str], tolerations: t.S
     spec = node.get("spec") or {}
     if spec.get("unschedulable"):
         return "is cordoned"
-    for taint in spec.get("taints") or []:
-        if taint.get("effect") in _BLOCKING and not any(_tolerates(one, taint) for one in tolerations):
-            value = f"={taint['value']}" if taint.get("value") else ""
-            return f"has the taint {taint.get('key')}{value}:{taint['effect']}"
+    for taint in untolerated_taints(node, tolerations):
+        value = f"={taint['value']}" if taint.get("value") else ""
+        return f"has the taint {taint.get('key')}{value}:{taint['effect']}"
     return "" if parse_node(node).ready else "is not ready"
+
+
+def untolerated_taints(node: Object, tolerations: t.Sequence[t.Mapping[str, t.Any]]) -> list[Object]:
+    """Return the taints that keep pods with these tolerations from the node."""
+    return [
+        taint
+        for taint in (node.get("spec") or {}).get("taints") or []
+        if taint.get("effect") in _BLOCKING and not any(_tolerates(one, taint) for one in tolerations)
+    ]
 
 
 def _tolerates(toleration: t.Mapping[str, t.Any], taint: Object) -> bool:

@@ -10,9 +10,12 @@ from fake_cluster import FakeCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import ClusterSpec, parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.leader_proxy import (
     await_leader_proxy,
+    publishable_endpoints,
     published_endpoints,
     refuse_published_removal,
     runs_on_all_nodes,
+    tolerates_as_much,
+    unpublished_warning,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
@@ -38,15 +41,30 @@ SERVICE = {
 }
 
 
-def spec_with(**proxy: t.Any) -> ClusterSpec:
+EVERYWHERE = {"kubernetes.io/os": "linux"}
+
+
+def spec_with(more: dict[str, t.Any] | None = None, **proxy: t.Any) -> ClusterSpec:
     neutron = {"sbConnection": {"allowedNamespaces": ["openstack"]}}
-    return parse_spec({"leaderProxy": proxy, "neutronIntegration": neutron}, name="ovn", namespace="net")
+    raw = {"leaderProxy": {"nodeSelector": EVERYWHERE, **proxy}, "neutronIntegration": neutron}
+    return parse_spec({**raw, **(more or {})}, name="ovn", namespace="net")
 
 
-def daemon_set(scheduled: int, available: int, observed: int = 1) -> dict[str, t.Any]:
+def daemon_set(scheduled: int, available: int, observed: int = 1, **pod: t.Any) -> dict[str, t.Any]:
     status = {"desiredNumberScheduled": scheduled, "numberAvailable": available, "observedGeneration": observed}
-    metadata = {"name": "ovn-leader-proxy", "namespace": "net", "generation": 1}
-    return {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata, "status": status}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "ovn-leader-proxy", "namespace": "net", "generation": 1},
+        "spec": {"template": {"spec": pod}},
+        "status": status if observed else {},
+    }
+
+
+def newer_version(nodes: int) -> dict[str, t.Any]:
+    """Its controller has not looked at the new template, and the pods of the former one run."""
+    found = daemon_set(nodes, nodes)
+    return {**found, "metadata": {**found["metadata"], "generation": 2}}
 
 
 def cluster_with(*objects: dict[str, t.Any]) -> FakeCluster:
@@ -57,7 +75,6 @@ def cluster_with(*objects: dict[str, t.Any]) -> FakeCluster:
     ("found", "expected"),
     [
         (daemon_set(3, 3), True),
-        (daemon_set(3, 4), True),  # the next pod of a node beside the former one
         (daemon_set(3, 2), False),
         (daemon_set(0, 0), False),
         (daemon_set(3, 3, observed=0), False),
@@ -99,10 +116,14 @@ def test_on_all_nodes(found: dict[str, t.Any], expected: bool) -> None:
 def test_published(
     proxy: dict[str, t.Any], before: dict[str, str], objects: list[dict[str, t.Any]], expected: bool
 ) -> None:
-    wanted = (NORTHBOUND, SOUTHBOUND) if expected else ("", "")
-    for services in (None, [one for one in objects if one["kind"] == "Service"]):
-        found = published_endpoints(cluster_with(*objects), spec_with(**proxy), before, services)
-        assert (found["northbound"], found["southbound"]) == wanted
+    desired = (NORTHBOUND, SOUTHBOUND) if expected else ("", "")
+    given = [one for one in objects if one["kind"] == "Service"]
+    for services in (None, given):
+        found = publishable_endpoints(cluster_with(*objects), spec_with(**proxy), before, services)
+        assert (found["northbound"], found["southbound"]) == desired
+    # Whoever only reads gets what the status has: else the proxy might go from who uses it.
+    read = published_endpoints(spec_with(**proxy), before, given)
+    assert (read["northbound"], read["southbound"]) == (desired if before == PUBLISHED else ("", ""))
 
 
 @pytest.mark.parametrize(
@@ -117,10 +138,18 @@ def test_published(
             "1 of 2 pods are available. See kubectl -n net describe daemonset ovn-leader-proxy. Its address is published by",
         ),
         ({"enabled": True, "published": False}, {}, [daemon_set(2, 1)], "describe daemonset ovn-leader-proxy."),
-        ({"enabled": True}, PUBLISHED, [daemon_set(2, 1)], "Clients on the other nodes reach no database through it."),
+        ({"enabled": True}, PUBLISHED, [daemon_set(2, 1)], "Clients on the nodes without one reach no database"),
+        ({"enabled": True}, PUBLISHED, [newer_version(2)], ""),
+        ({"enabled": True}, PUBLISHED, [], "it does not exist. Run again. Clients on the nodes"),
         ({"enabled": True}, {}, [daemon_set(0, 0)], "no node is chosen. Compare spec.leaderProxy.nodeSelector"),
+        (
+            {"enabled": True},
+            {},
+            [daemon_set(0, 0, observed=0)],
+            "the controller of DaemonSets has not looked at it yet.",
+        ),
     ],
-    ids=["off", "runs", "new", "not published", "published", "no node"],
+    ids=["off", "runs", "new", "not published", "published", "updated", "deleted", "no node", "no controller"],
 )
 def test_who_waits_says_why(
     proxy: dict[str, t.Any], before: dict[str, str], objects: list[dict[str, t.Any]], words: str
@@ -134,13 +163,110 @@ def test_it_is_published_when_it_runs() -> None:
     assert found == ({"leader_proxy_northbound": NORTHBOUND, "leader_proxy_southbound": SOUTHBOUND}, [])
 
 
+def test_a_run_waits_for_a_new_one_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node may be away for days, and each run would wait."""
+    cluster = cluster_with(SERVICE, daemon_set(2, 1))
+    waited: list[float] = []
+    monkeypatch.setattr(cluster, "watch", lambda *_args, timeout, **_options: waited.append(timeout) or iter(()))
+    for before in (PUBLISHED, {}):
+        assert await_leader_proxy(cluster, spec_with(enabled=True), before, Deadline(300))[1]
+    assert waited == [60]
+
+
+RESOURCE = {"status": {"endpoints": PUBLISHED}}
+
+
 def test_a_published_proxy_is_not_removed() -> None:
-    resource = {"status": {"endpoints": PUBLISHED}}
     with pytest.raises(
         Refused,
         match=r"enabled of OVNCluster ovn is false, and its status publishes ssl:10\.96\.0\.9:6641 and ssl:.* Nothing was changed\.",
     ):
-        refuse_published_removal(spec_with(), resource)
-    refuse_published_removal(spec_with(enabled=True, published=False), resource)
-    refuse_published_removal(spec_with(), {"status": {"endpoints": {"northbound": "ssl:a:1"}}})
-    refuse_published_removal(spec_with(), None)
+        refuse_published_removal(spec_with(), RESOURCE, daemon_set(2, 2))
+    refuse_published_removal(
+        spec_with(enabled=True, published=False), RESOURCE, daemon_set(2, 2, nodeSelector=EVERYWHERE)
+    )
+    refuse_published_removal(spec_with(), {"status": {"endpoints": {"northbound": "ssl:a:1"}}}, daemon_set(2, 2))
+    refuse_published_removal(spec_with(), None, None)
+
+
+ALL_TAINTS = [{"operator": "Exists"}]
+
+
+@pytest.mark.parametrize(
+    ("pod", "proxy", "words"),
+    [
+        ({"nodeSelector": EVERYWHERE, "tolerations": ALL_TAINTS}, {}, ""),
+        ({"nodeSelector": {**EVERYWHERE, "role": "control"}}, {}, ""),
+        ({"nodeSelector": EVERYWHERE}, {"nodeSelector": {"role": "control"}}, "nodeSelector asks for role=control"),
+        ({"nodeSelector": {"role": "control"}}, {"nodeSelector": {"role": "db"}}, "nodeSelector asks for role=db"),
+        ({}, {}, "nodeSelector asks for kubernetes.io/os=linux"),
+        (
+            {"nodeSelector": EVERYWHERE, "tolerations": ALL_TAINTS},
+            {"tolerations": [{"key": "control", "operator": "Exists"}]},
+            'tolerations lack {"operator": "Exists"}',
+        ),
+        ({"nodeSelector": EVERYWHERE, "tolerations": [{"key": "control"}]}, {"tolerations": []}, "tolerations lack"),
+        ({"nodeSelector": EVERYWHERE, "tolerations": [{"key": "control"}]}, {}, ""),
+    ],
+    ids=["same", "more nodes", "fewer", "others", "all before", "fewer taints", "no taints", "more taints"],
+)
+def test_no_node_loses_a_published_proxy(pod: dict[str, t.Any], proxy: dict[str, t.Any], words: str) -> None:
+    there = daemon_set(2, 2, **pod)
+    if not words:
+        refuse_published_removal(spec_with(enabled=True, **proxy), RESOURCE, there)
+        return
+    for published in (True, False):  # it has to be taken out of the status first
+        with pytest.raises(Refused) as refused:
+            refuse_published_removal(spec_with(enabled=True, published=published, **proxy), RESOURCE, there)
+        assert f"takes the proxy away from nodes ({words}" in str(refused.value)
+        assert "set spec.leaderProxy.published to false" in str(refused.value)
+    refuse_published_removal(spec_with(enabled=True, **proxy), {"status": {"endpoints": {}}}, there)
+
+
+@pytest.mark.parametrize(
+    ("new", "former", "expected"),
+    [
+        ({"operator": "Exists"}, {"key": "a", "value": "b", "effect": "NoExecute"}, True),
+        ({"operator": "Exists", "effect": "NoSchedule"}, {"key": "a", "effect": "NoSchedule"}, True),
+        ({"operator": "Exists", "effect": "NoSchedule"}, {"key": "a"}, False),
+        ({"key": "a", "operator": "Exists"}, {"key": "a", "operator": "Equal", "value": "b"}, True),
+        ({"key": "a", "value": "b"}, {"key": "a", "operator": "Equal", "value": "b"}, True),
+        ({"key": "a", "value": "b"}, {"key": "a", "operator": "Exists"}, False),
+        ({"key": "a", "value": "b"}, {"key": "a", "value": "c"}, False),
+        ({"key": "a"}, {"key": "b"}, False),
+        ({"key": "a"}, {"operator": "Exists"}, False),
+        ({"key": "a", "tolerationSeconds": 60}, {"key": "a"}, False),
+        ({"key": "a", "tolerationSeconds": 60}, {"key": "a", "tolerationSeconds": 30}, True),
+        ({"key": "a", "tolerationSeconds": 30}, {"key": "a", "tolerationSeconds": 60}, False),
+    ],
+)
+def test_what_a_toleration_accepts(new: dict[str, t.Any], former: dict[str, t.Any], expected: bool) -> None:
+    assert tolerates_as_much(new, former) is expected
+    assert tolerates_as_much(former, former)
+
+
+CHASSIS_ALONE = {"southbound": {"service": {"type": "NodePort"}}}
+
+
+@pytest.mark.parametrize(
+    ("more", "proxy", "expected"),
+    [
+        ({}, {"published": False}, False),
+        (CHASSIS_ALONE, {"published": False}, True),
+        (CHASSIS_ALONE, {"published": True}, False),
+        (CHASSIS_ALONE, {"enabled": False, "published": False}, False),
+        (
+            {"southbound": {"service": {"type": "NodePort", "allowPlaintext": True}}, "tls": {"enabled": False}},
+            {"published": False},
+            False,
+        ),
+    ],
+    ids=["addresses of Services", "exposed for chassis", "published", "off", "without TLS"],
+)
+def test_who_has_no_other_address_is_told(more: dict[str, t.Any], proxy: dict[str, t.Any], expected: bool) -> None:
+    spec = spec_with(more, **{"enabled": True, **proxy})
+    assert ("has no other address of it" in unpublished_warning(spec)) is expected
+    if spec.leader_proxy.enabled:
+        _endpoints, (warning,) = await_leader_proxy(cluster_with(daemon_set(2, 1)), spec, {}, Deadline(0.1))
+        has_other = more is not CHASSIS_ALONE or not spec.leader_proxy.published
+        assert ("has no other address of it" not in warning) is has_other

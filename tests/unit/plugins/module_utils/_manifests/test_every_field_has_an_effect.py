@@ -8,7 +8,6 @@ import types
 import typing as t
 
 import pytest
-from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.endpoints import outside_endpoints
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.hypervisor_spec import CHASSIS_SPEC
@@ -60,7 +59,7 @@ _AGENT_FIELDS = (
 )
 
 PROXY: dict[str, t.Any] = {
-    "leaderProxy": {"enabled": True, "tolerations": TOLERATIONS},
+    "leaderProxy": {"enabled": True, "nodeSelector": {"kubernetes.io/os": "linux"}, "tolerations": TOLERATIONS},
     "neutronIntegration": {"sbConnection": {"allowedNamespaces": ["openstack"]}},
 }
 _PROXY_FIELDS = (
@@ -107,7 +106,7 @@ BASE: dict[str, t.Any] = {
     **{f"metadataAgent.{field}": {"metadataAgent": AGENT} for field in _AGENT_FIELDS},
     "metadataAgent.enabled": {"metadataAgent": {**AGENT, "enabled": False}},
     **{f"leaderProxy.{field}": PROXY for field in _PROXY_FIELDS},
-    "leaderProxy.enabled": {**PROXY, "leaderProxy": {"enabled": False}},
+    "leaderProxy.enabled": {**PROXY, "leaderProxy": {**PROXY["leaderProxy"], "enabled": False}},
     **{f"bridgeMappings[].{field}": {"bridgeMappings": MAPPINGS} for field in ("physicalNetwork", "bridge", "ports")},
     **{
         f"{part}.tolerations[].{field}": {part: {"tolerations": TOLERATIONS}}
@@ -282,7 +281,7 @@ def effects(raw: dict[str, t.Any]) -> str:
         {**one, "spec": {**one["spec"], "clusterIP": "192.0.2.9"}} for one in central if one["kind"] == "Service"
     ]
     before = {"leaderProxyNorthbound": "ssl:192.0.2.9:6641", "leaderProxySouthbound": "ssl:192.0.2.9:16642"}
-    proxy = published_endpoints(FakeCluster(), spec, before, services)
+    proxy = published_endpoints(spec, before, services)
     return json.dumps([central, hypervisors, databases, outside, operator, proxy])
 
 

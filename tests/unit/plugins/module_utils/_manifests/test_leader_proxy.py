@@ -90,8 +90,32 @@ def test_without_tls_there_are_no_files(central: Central) -> None:
     assert "OVN_PRIVATE_KEY" not in found
 
 
-def test_on_all_nodes_unless_some_are_chosen(central: Central) -> None:
-    assert "nodeSelector" not in central({**RAW, "leaderProxy": {"enabled": True}}).pod("DaemonSet", NAME)
+def test_tainted_nodes_have_one_too(central: Central) -> None:
+    """Neutron's pods run on control nodes, and reach no database without the proxy of their own."""
+    proxy = {"enabled": True, "nodeSelector": {"openstack": "control"}}
+    assert central({**RAW, "leaderProxy": proxy}).pod("DaemonSet", NAME)["tolerations"] == [{"operator": "Exists"}]
+
+
+@pytest.mark.parametrize("selector", [{}, {"nodeSelector": {}}])
+def test_nodes_have_to_be_named(selector: dict[str, t.Any]) -> None:
+    raw = {**RAW, "leaderProxy": {"enabled": True, **selector}}
+    with pytest.raises(InvalidInput, match=r"nodeSelector names no node: .* all nodes have kubernetes\.io/os=linux"):
+        parse_spec(raw, name="prod", namespace="net")
+    parse_spec({**raw, "leaderProxy": {**raw["leaderProxy"], "enabled": False}}, name="prod", namespace="net")
+
+
+def clients_of(policy: dict[str, t.Any]) -> dict[int, list[str] | None]:
+    """Networks and namespaces that a policy lets in, by the first port; None for everybody."""
+    found: dict[int, list[str] | None] = {}
+    for rule in policy["spec"]["ingress"]:
+        peers = [
+            one["ipBlock"]["cidr"] if "ipBlock" in one else next(iter(one["namespaceSelector"]["matchLabels"].values()))
+            for one in rule.get("from", ())
+            if "podSelector" not in one
+        ]
+        if peers or not rule.get("from"):
+            found[rule["ports"][0]["port"]] = peers or None
+    return found
 
 
 @pytest.mark.parametrize(
@@ -110,15 +134,10 @@ def test_who_is_let_in(
     central: Central, connection: dict[str, t.Any], northbound: dict[str, t.Any], sources: dict[int, list[str] | None]
 ) -> None:
     raw = {**RAW, "neutronIntegration": {"sbConnection": connection}, "northbound": northbound}
-    policy = central(raw).named("NetworkPolicy", NAME)["spec"]
-    found: dict[int, list[str] | None] = {}
-    for rule in policy["ingress"]:
-        peers = [
-            one["ipBlock"]["cidr"] if "ipBlock" in one else next(iter(one["namespaceSelector"]["matchLabels"].values()))
-            for one in rule.get("from", ())
-        ]
-        found[rule["ports"][0]["port"]] = peers or None
-    assert found == sources
+    assert clients_of(central(raw).named("NetworkPolicy", NAME)) == sources
+    # So a member lets in the same clients: before the proxy is published, and when it is given up, they come to it.
+    members = [clients_of(central(raw).named("NetworkPolicy", f"prod-{d}")) for d in ("northbound", "southbound")]
+    assert {port: names for found in members for port, names in found.items() if port in sources} == sources
     for database, port in (("northbound", 6641), ("southbound", 16642)):
         rules = central(raw).named("NetworkPolicy", f"prod-{database}")["spec"]["ingress"]
         ours = [

@@ -70,7 +70,7 @@ AGENT: Object = {
     "sharedSecretRef": {"name": "nova"},
 }
 
-PROXY: Object = {"enabled": True}
+PROXY: Object = {"enabled": True, "nodeSelector": {"kubernetes.io/os": "linux"}}
 CLIENTS: Object = {"sbConnection": {"allowedNamespaces": ["openstack"]}}
 # What has to be given with a field for its workload to exist
 WITH: dict[str, Object] = {"metadataAgent": AGENT, "leaderProxy": PROXY}

@@ -5,14 +5,20 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from fake_cluster import FakeCluster
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._operator.neutron import neutron_endpoints, neutron_patch
+from ansible_collections.c5c3.ovn.plugins.module_utils._operator.neutron import (
+    fill_in_endpoints,
+    neutron_endpoints,
+    neutron_patch,
+    refers_to,
+)
 
-ENDPOINTS = {"northbound": "ssl:a:1,ssl:b:1", "southbound": "ssl:a:2", "southboundUnrestricted": ""}
+ENDPOINTS = {"northbound": "ssl:a:1,ssl:b:1", "southbound": "ssl:a:6642", "southboundUnrestricted": "ssl:a:2"}
 ADDRESSES = {"northboundClusterIPs": "ssl:10.96.0.1:1", "southboundUnrestrictedClusterIPs": "ssl:10.96.0.2:16642"}
 OUTSIDE = {"northbound": "ssl:192.0.2.1:31641", "southboundUnrestricted": "ssl:192.0.2.1:31642"}
 PROXY = {"leaderProxyNorthbound": "ssl:10.96.0.9:6641", "leaderProxySouthbound": "ssl:10.96.0.9:16642"}
-WANTED = {"nbConnection": "ssl:a:1,ssl:b:1", "sbConnection": "ssl:a:2"}
+DESIRED = {"nbConnection": "ssl:a:1,ssl:b:1", "sbConnection": "ssl:a:2"}
 
 
 def neutron(namespace: str = "openstack", **ovn: t.Any) -> dict[str, t.Any]:
@@ -25,30 +31,31 @@ REFERENCE = {"name": "ovn", "namespace": "ovn-system"}
 @pytest.mark.parametrize(
     ("resource", "endpoints", "expected"),
     [
-        (neutron(enabled=True, clusterRef=REFERENCE), ENDPOINTS, WANTED),
-        (neutron(enabled=True, clusterRef=REFERENCE, **WANTED), ENDPOINTS, None),
+        (neutron(enabled=True, clusterRef=REFERENCE), ENDPOINTS, DESIRED),
+        (neutron(enabled=True, clusterRef=REFERENCE, **DESIRED), ENDPOINTS, None),
         (
-            neutron(enabled=True, clusterRef=REFERENCE, **{**WANTED, "sbConnection": "old"}),
+            neutron(enabled=True, clusterRef=REFERENCE, **{**DESIRED, "sbConnection": "old"}),
             ENDPOINTS,
             {"sbConnection": "ssl:a:2"},
         ),
         (
-            neutron(enabled=True, clusterRef=REFERENCE),
-            {**ENDPOINTS, "southboundUnrestricted": "ssl:a:16642"},
-            {**WANTED, "sbConnection": "ssl:a:16642"},
+            neutron(enabled=True, clusterRef=REFERENCE, sbConnection="ssl:mine:1"),
+            {**ENDPOINTS, "southboundUnrestricted": ""},
+            {"nbConnection": DESIRED["nbConnection"]},  # never the port of chassis
         ),
         (neutron(enabled=False, clusterRef=REFERENCE), ENDPOINTS, None),
         (neutron(enabled=True), ENDPOINTS, None),
         (neutron(enabled=True, clusterRef={"name": "other", "namespace": "ovn-system"}), ENDPOINTS, None),
         (neutron(enabled=True, clusterRef={"name": "ovn"}), ENDPOINTS, None),  # in its own namespace
-        (neutron("ovn-system", enabled=True, clusterRef={"name": "ovn"}), ENDPOINTS, WANTED),
+        (neutron("ovn-system", enabled=True, clusterRef={"name": "ovn"}), ENDPOINTS, DESIRED),
         (neutron(enabled=True, clusterRef={"name": "ovn", "namespace": "other"}), ENDPOINTS, None),
         (neutron(enabled=True, clusterRef=REFERENCE, nbConnection="ssl:mine:1"), {}, None),  # nothing is known
         ({"metadata": {"name": "neutron", "namespace": "openstack"}}, ENDPOINTS, None),
     ],
 )
 def test_neutron(resource: dict[str, t.Any], endpoints: dict[str, str], expected: dict[str, str] | None) -> None:
-    patch = neutron_patch(resource, "ovn", "ovn-system", endpoints)
+    is_ours = refers_to(resource, "ovn", "ovn-system")
+    patch = neutron_patch(resource, neutron_endpoints(endpoints)) if is_ours else None
     assert (patch or {"spec": {"ovn": None}})["spec"]["ovn"] == expected
 
 
@@ -69,3 +76,35 @@ def test_neutron(resource: dict[str, t.Any], endpoints: dict[str, str], expected
 )
 def test_what_neutron_can_resolve_comes_first(endpoints: dict[str, str], northbound: str, southbound: str) -> None:
     assert neutron_endpoints(endpoints) == {"nbConnection": northbound, "sbConnection": southbound}
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "expected"),
+    [
+        ({**ENDPOINTS, **ADDRESSES, **OUTSIDE}, ("ssl:10.96.0.1:1", "ssl:10.96.0.2:16642")),
+        (OUTSIDE, ("ssl:192.0.2.1:31641", "ssl:192.0.2.1:31642")),
+        ({**ADDRESSES, **PROXY}, (",".join(["ssl:10.96.0.9:6641"] * 20), ",".join(["ssl:10.96.0.9:16642"] * 20))),
+    ],
+)
+def test_who_is_let_in_as_a_pod_gets_addresses_of_services(
+    endpoints: dict[str, str], expected: tuple[str, str]
+) -> None:
+    """Behind a node port it may have the address of a node, which is in no network that is named."""
+    assert tuple(neutron_endpoints(endpoints, is_named=True).values()) == expected
+
+
+@pytest.mark.parametrize("namespaces", [(), ("openstack",)])
+def test_the_port_of_chassis_is_never_written(namespaces: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = FakeCluster()
+    resource = neutron(enabled=True, clusterRef=REFERENCE, sbConnection="ssl:former:1")
+    patches: list[t.Any] = []
+    monkeypatch.setattr(cluster, "list", lambda *_kind: [resource])
+    monkeypatch.setattr(cluster, "patch", lambda *args, **_options: patches.append(args[-1]))
+    endpoints = {"northbound": "ssl:192.0.2.1:31641", "southbound": "ssl:192.0.2.1:31642", "southboundUnrestricted": ""}
+    warnings: list[str] = []
+    fill_in_endpoints(
+        *(cluster, "ovn", "ovn-system", endpoints), namespaces=namespaces, field_manager="m", warn=warnings.append
+    )
+    assert patches == [{"spec": {"ovn": {"nbConnection": endpoints["northbound"]}}}]
+    (warning,) = warnings
+    assert "Neutron openstack/neutron got no sbConnection: the Southbound is exposed for chassis alone" in warning

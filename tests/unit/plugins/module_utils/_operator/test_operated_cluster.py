@@ -8,6 +8,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.operated_cluster import (
+    daemon_set_extract,
     observe_resource,
     reported_generation,
 )
@@ -72,3 +73,21 @@ def test_after_a_restart_a_generation_is_not_told_anew() -> None:
     told["status"]["conditions"][1]["observedGeneration"] = 2
     assert reported_generation(told) == 2
     assert reported_generation({"metadata": {}}) == 0
+
+
+def daemon_set(component: str, available: int) -> dict[str, t.Any]:
+    labels = {"app.kubernetes.io/component": component}
+    return {
+        "metadata": {"uid": "1", "generation": 1, "labels": labels},
+        "status": {"observedGeneration": 1, "desiredNumberScheduled": 2, "numberAvailable": available},
+    }
+
+
+@pytest.mark.parametrize(("component", "wakes"), [("leader-proxy", True), ("ovs", False)])
+def test_a_leader_proxy_on_all_nodes_wakes_it(component: str, wakes: bool) -> None:
+    """Only a run publishes the address, and the next one without a cause may be ten minutes away."""
+    one, all_nodes = daemon_set(component, 1), daemon_set(component, 2)
+    assert (daemon_set_extract(one) != daemon_set_extract(all_nodes)) is wakes
+    assert daemon_set_extract(one) == daemon_set_extract(daemon_set(component, 0))
+    edited = {**one, "metadata": {**one["metadata"], "generation": 2}}
+    assert daemon_set_extract(edited) != daemon_set_extract(one)

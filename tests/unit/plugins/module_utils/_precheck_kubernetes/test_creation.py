@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import typing as t
 
+import pytest
+
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import selector
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.creation import (
@@ -66,3 +68,26 @@ def test_a_hypervisor_cluster_gets_two_pods_for_each_selected_node() -> None:
     assert sorted(one.number for one in new.pods) == [2, 3]
     assert new.claims == []
     assert {one["kind"] for one in new.objects} == {"ConfigMap", "DaemonSet", "ServiceAccount"}
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "expected"),
+    [({}, 3), ({"tolerations": []}, 2), ({"tolerations": [{"key": "control", "operator": "Exists"}]}, 3)],
+)
+def test_a_leader_proxy_is_counted_on_each_node_that_gets_one(tolerations: dict[str, t.Any], expected: int) -> None:
+    def node(name: str, label: str, *taints: dict[str, str]) -> dict[str, t.Any]:
+        return {"metadata": {"name": name, "labels": {"role": label}}, "spec": {"taints": list(taints)}}
+
+    nodes = [
+        node("a", "control", {"key": "control", "effect": "NoSchedule"}),
+        node("b", "control", {"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}),
+        node("c", "control", {"key": "control", "effect": "PreferNoSchedule"}),
+        node("d", "compute"),
+    ]
+    raw = {
+        "leaderProxy": {"enabled": True, "nodeSelector": {"role": "control"}, **tolerations},
+        "neutronIntegration": {"sbConnection": {"allowedNamespaces": ["openstack"]}},
+    }
+    new = created_by_control_plane(parse_spec(raw, name="ovn", namespace="net"), ObservedKubernetes(nodes=nodes))
+    (proxies,) = [one.number for one in new.pods if one.pod["containers"][0]["name"] == "leader-proxy"]
+    assert proxies == expected

@@ -112,7 +112,8 @@ def test_judge_image(kind: Kind, image: str, missing: list[str], words: str, los
 
 def test_a_leader_proxy_needs_python() -> None:
     clients = {"sbConnection": {"allowedNamespaces": ["openstack"]}}
-    spec = parse_spec({"leaderProxy": {"enabled": True}, "neutronIntegration": clients}, name="ovn", namespace="net")
+    proxy = {"enabled": True, "nodeSelector": {"kubernetes.io/os": "linux"}}
+    spec = parse_spec({"leaderProxy": proxy, "neutronIntegration": clients}, name="ovn", namespace="net")
     (found,) = judge_image("cluster", spec, "ovn", ["python3"], "p")
     assert "no python3, which the container leader-proxy needs" in found.cause
 
