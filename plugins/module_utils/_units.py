@@ -8,6 +8,7 @@ systemd units: daemons that are restarted only if they run with old settings or 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import os
@@ -138,18 +139,26 @@ def declared_environment(text: str) -> dict[str, str]:
     for line in text.replace("\\\n", " ").splitlines():
         name, sign, value = line.partition("=")
         if sign and name.strip() == "Environment":
-            assignments.update((one.partition("=")[0], one) for one in shlex.split(value.replace("%%", "%")))
+            with contextlib.suppress(ValueError):  # a quote without its end, which systemd ignores, too
+                assignments.update((one.partition("=")[0], one) for one in shlex.split(value.replace("%%", "%")))
     return assignments
 
 
-def with_files(unit: Unit, texts: t.Mapping[str, str], *, newer: bool) -> Unit:
-    """Return the unit as systemd will have it when it has read these files, paths to texts. `newer`: one of ours is written after its process has started.
+def with_files(unit: Unit, texts: t.Mapping[str, str], others: t.Mapping[str, str], *, newer: bool) -> Unit:
+    """Return the unit as systemd will have it when it has read these files, paths to texts, beside the `others` of the unit.
 
-    What a file does not set any more stays in the environment: no process is restarted for that.
+    `newer`: one of ours is written after its process has started. What a file does not set any more stays in the environment: no process is restarted for that.
     """
-    environment = {one.partition("=")[0]: one for one in unit.environment}
-    for path in sorted(texts, key=lambda path: (path.endswith(".conf"), os.path.basename(path))):
-        environment.update(declared_environment(texts[path]))
+    said = {one.partition("=")[0]: one for one in unit.environment}
+    environment = dict(said)
+    for path in sorted({**others, **texts}, key=lambda path: (path.endswith(".conf"), os.path.basename(path))):
+        if path in texts:
+            environment.update(declared_environment(texts[path]))
+            continue
+        declared = declared_environment(others[path])
+        # What systemd has read it says better, without specifiers.
+        known = {} if unit.needs_reload else said
+        environment.update((name, known.get(name, one)) for name, one in declared.items())
     return dataclasses.replace(
         unit, environment=tuple(environment.values()), predates_files=unit.predates_files or newer
     )

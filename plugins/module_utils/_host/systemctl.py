@@ -71,8 +71,22 @@ def _written(path: str) -> float:
 def predict_unit(unit: Unit, name: str, texts: t.Mapping[str, str], written: t.Container[str]) -> Unit:
     """Return the unit as it will be with these files, paths to texts, of which `written` are not on disk yet, or have another text there.
 
-    Those that are there may be news to systemd all the same, if a run ended between writing them and telling it.
+    Those that are there count where systemd does not know its files: a run may have ended between writing them and telling it. Otherwise it has read them, and
+    what a file beside them replaces stays replaced.
     """
-    own = {path: text for path, text in texts.items() if is_file_of(name, path)}
+    own = {
+        path: text for path, text in texts.items() if is_file_of(name, path) and (unit.needs_reload or path in written)
+    }
+    if not own and not unit.needs_reload:
+        return unit
     newer = any(path in written or unit.started < _written(path) for path in own if is_our_file(path))
-    return with_files(unit, own, newer=newer)
+    others = {path: _text(path) for path in unit.files if path not in own}
+    return with_files(unit, own, others, newer=newer)
+
+
+def _text(path: str) -> str:
+    """Return the text of a file, empty if it is gone, or for root alone."""
+    try:
+        return pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

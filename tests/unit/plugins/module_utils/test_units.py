@@ -193,6 +193,7 @@ def test_which_files_are_of_a_unit(path: str, found: bool) -> None:
         ('Environment="A=b c" B=2\nEnvironment = A=3\n', {"A": "A=3", "B": "B=2"}),
         ("Environment=A=1 \\\n  B=2\n", {"A": "A=1", "B": "B=2"}),
         ("Environment=A=50%%\n", {"A": "A=50%"}),
+        ("Environment=A=it's\nEnvironment=B=1\n", {"B": "B=1"}),
         ("# Environment=A=1\nEnvironmentFile=/x\nExecStart=/bin/true A=2\nEnvironment=\n", {}),
     ],
 )
@@ -203,21 +204,63 @@ def test_what_a_file_sets(text: str, found: dict[str, str]) -> None:
 SILENT = dataclasses.replace(UP, process_environment=frozenset({""}))  # it has written over its environment
 
 
+OVERRIDDEN = dataclasses.replace(UP, environment=("R=9",), process_environment=frozenset({"R=9", "INVOCATION_ID=0"}))
+
+
 @pytest.mark.parametrize(
-    ("unit", "texts", "newer", "verbs"),
+    ("unit", "texts", "others", "newer", "verbs"),
     [
-        pytest.param(UP, {}, False, [], id="no file of its own is written"),
-        pytest.param(UP, {"x.service": "Environment=R=1\n"}, True, [], id="another text with the same settings"),
-        pytest.param(UP, {"x.service": "Environment=R=2\n"}, True, ["restart"], id="other settings"),
-        pytest.param(UP, {"50.conf": "Environment=S=1\n"}, True, ["restart"], id="one more setting"),
-        pytest.param(UP, {"x.service": "[Service]\n"}, True, [], id="a setting less restarts nothing"),
+        pytest.param(UP, {}, {}, False, [], id="no file of its own is written"),
+        pytest.param(UP, {"x.service": "Environment=R=1\n"}, {}, True, [], id="another text with the same settings"),
+        pytest.param(UP, {"x.service": "Environment=R=2\n"}, {}, True, ["restart"], id="other settings"),
+        pytest.param(UP, {"50.conf": "Environment=S=1\n"}, {}, True, ["restart"], id="one more setting"),
+        pytest.param(UP, {"x.service": "[Service]\n"}, {}, True, [], id="a setting less restarts nothing"),
         pytest.param(
-            UP, {"50.conf": "Environment=R=1\n", "x.service": "Environment=R=2\n"}, True, [], id="drop-ins come last"
+            UP,
+            {"50.conf": "Environment=R=1\n", "x.service": "Environment=R=2\n"},
+            {},
+            True,
+            [],
+            id="drop-ins come last",
         ),
-        pytest.param(SILENT, {"x.service": "Environment=R=1\n"}, True, ["restart"], id="written over, newer file"),
-        pytest.param(SILENT, {"x.service": "Environment=R=1\n"}, False, [], id="written over, older file"),
-        pytest.param(FRESH, {"x.service": "Environment=R=2\n"}, True, ["enable", "start"], id="it does not run"),
+        pytest.param(SILENT, {"x.service": "Environment=R=1\n"}, {}, True, ["restart"], id="written over, newer file"),
+        pytest.param(SILENT, {"x.service": "Environment=R=1\n"}, {}, False, [], id="written over, older file"),
+        pytest.param(FRESH, {"x.service": "Environment=R=2\n"}, {}, True, ["enable", "start"], id="it does not run"),
+        pytest.param(
+            OVERRIDDEN,
+            {"50.conf": "Environment=R=2\n"},
+            {"override.conf": "Environment=R=9\n"},
+            True,
+            [],
+            id="a later drop-in of somebody else replaces the setting",
+        ),
+        pytest.param(
+            dataclasses.replace(OVERRIDDEN, environment=("R=x.service",)),
+            {"50.conf": "Environment=R=2\n"},
+            {"override.conf": "Environment=R=%n\n"},
+            True,
+            ["restart"],
+            id="it has changed since the process began, and systemd has read it",
+        ),
+        pytest.param(
+            UP,
+            {"50.conf": "Environment=R=2\n"},
+            {"10.conf": "Environment=R=%n\n"},
+            True,
+            ["restart"],
+            id="an earlier one does not",
+        ),
+        pytest.param(
+            dataclasses.replace(OVERRIDDEN, needs_reload=True),
+            {},
+            {"override.conf": "Environment=R=10\n"},
+            False,
+            ["restart"],
+            id="systemd has not read it yet",
+        ),
     ],
 )
-def test_what_files_will_do(unit: Unit, texts: dict[str, str], newer: bool, verbs: list[str]) -> None:
-    assert systemctl_verbs(STARTED, with_files(unit, texts, newer=newer)) == verbs
+def test_what_files_will_do(
+    unit: Unit, texts: dict[str, str], others: dict[str, str], newer: bool, verbs: list[str]
+) -> None:
+    assert systemctl_verbs(STARTED, with_files(unit, texts, others, newer=newer)) == verbs
