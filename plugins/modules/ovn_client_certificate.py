@@ -16,6 +16,7 @@ description:
   - That is how files of a Secret change in a pod. A client that opens them one after the other at this very moment may fail once, and gets all new ones when
     it connects again.
   - The key has to fit the certificate, else nothing changes.
+  - Files with another owner or mode are replaced as well, not corrected where they are.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
 attributes:
@@ -35,17 +36,14 @@ options:
     type: path
     required: true
   private_key:
-    description: The private key, PEM text; C(current/key.pem).
+    description: The private key, PEM text; C(current/key.pem). Required to write files, as the two others.
     type: str
-    required: true
   certificate:
     description: The certificate, PEM text; C(current/cert.pem).
     type: str
-    required: true
   ca_certificate:
     description: The CAs that the client trusts, PEM text; C(current/ca.pem).
     type: str
-    required: true
   owner:
     description: Name of the user who owns the files. Without it, the user who runs the task.
     type: str
@@ -55,8 +53,8 @@ options:
   state:
     description:
       - V(present) puts the files in place.
-      - V(staged) writes them beside those in use, so that they can be tried first; RV(directory) says where. A later V(present) takes them from there.
-      - V(unstaged) deletes what is not in use.
+      - V(staged) writes them beside those in use, so that they can be tried first; RV(files) says where. A later V(present) takes them from there.
+      - V(unstaged) deletes what is not in use, and needs O(directory) alone.
     type: str
     choices: [present, staged, unstaged]
     default: present
@@ -77,11 +75,16 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-directory:
-  description: Where C(key.pem), C(cert.pem) and C(ca.pem) with these contents are. In check mode, the link that will lead to them.
+files:
+  description:
+    - Paths of the files, by the names of the options. With O(state=staged) those with these contents, else those that a client opens.
+    - In check mode, and if they are not written yet, where a client will find them.
   returned: success
-  type: str
-  sample: /etc/neutron/ovn/current
+  type: dict
+  sample:
+    private_key: /etc/neutron/ovn/current/key.pem
+    certificate: /etc/neutron/ovn/current/cert.pem
+    ca_certificate: /etc/neutron/ovn/current/ca.pem
 """
 
 import typing as t
@@ -89,11 +92,11 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._errors import OvnError
-from ..module_utils._host.client_certificate import OPTIONS, apply_client_certificate
+from ..module_utils._host.client_certificate import OPTIONS, REQUIRED_IF, apply_client_certificate
 
 
 def main() -> t.NoReturn:
-    module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
+    module = AnsibleModule(argument_spec=OPTIONS, required_if=REQUIRED_IF, supports_check_mode=True)
     try:
         module.exit_json(**apply_client_certificate(module.params, check_mode=module.check_mode))
     except OvnError as e:

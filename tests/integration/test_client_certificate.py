@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import pathlib
@@ -12,7 +13,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._host.client_certificate import apply_client_certificate
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._host import client_certificate
 
 if t.TYPE_CHECKING:
     from _pki import Pki
@@ -31,6 +33,16 @@ def content(place: pathlib.Path | str) -> list[str]:
     return [pathlib.Path(place, name).read_text() for name in NAMES]
 
 
+def files_in(place: pathlib.Path | str) -> dict[str, str]:
+    return dict(zip(("private_key", "certificate", "ca_certificate"), (f"{place}/{name}" for name in NAMES)))
+
+
+def place_of(done: t.Mapping[str, t.Any]) -> pathlib.Path:
+    """The directory of the files in a result."""
+    (folder,) = {os.path.dirname(path) for path in done["files"].values()}
+    return pathlib.Path(folder)
+
+
 def hidden(directory: pathlib.Path) -> list[str]:
     return sorted(name for name in os.listdir(directory) if name.startswith("."))
 
@@ -42,17 +54,13 @@ def test_it_is_written_once_and_replaced(run_module: RunModule, tmp_path: pathli
     predicted = run_module("ovn_client_certificate", call, check=True)
     assert (predicted["changed"], directory.exists()) == (True, False)
     done = run_module("ovn_client_certificate", call)
-    assert (done["changed"], done["directory"], done["diff"]) == (True, f"{directory}/current", predicted["diff"])
+    assert (done["changed"], done["diff"]) == (True, predicted["diff"])
+    assert done["files"] == predicted["files"] == files_in(directory / "current")
     assert content(directory / "current") == list(first.values())
     assert {stat.S_IMODE((directory / "current" / name).stat().st_mode) for name in NAMES} == {0o640}
     assert {stat.S_IMODE(path.stat().st_mode) for path in (directory, directory / "current")} == {0o750}
     for check in (True, False):
         assert not run_module("ovn_client_certificate", call, check=check)["changed"]
-
-    (directory / "current" / "key.pem").chmod(0o644)
-    assert run_module("ovn_client_certificate", call, check=True)["changed"]
-    assert run_module("ovn_client_certificate", call)["changed"]
-    assert stat.S_IMODE((directory / "current" / "key.pem").stat().st_mode) == 0o640
 
     call.update(second)
     assert run_module("ovn_client_certificate", call, check=True)["changed"]
@@ -68,29 +76,164 @@ def test_it_is_tried_beside_the_one_in_use(run_module: RunModule, tmp_path: path
     run_module("ovn_client_certificate", {"directory": str(tmp_path), **first})
     call = {"directory": str(tmp_path), **second}
     staged = run_module("ovn_client_certificate", {**call, "state": "staged"})
-    assert content(staged["directory"]) == list(second.values())
+    assert staged["files"] == files_in(place_of(staged))
+    assert content(place_of(staged)) == list(second.values())
     assert content(tmp_path / "current") == list(first.values())
     again = run_module("ovn_client_certificate", {**call, "state": "staged"})
-    assert again["directory"] == staged["directory"]
+    assert (again["changed"], again["files"]) == (False, staged["files"])
+    predicted = run_module("ovn_client_certificate", {**call, "state": "staged"}, check=True)
+    assert (predicted["changed"], predicted["files"]) == (False, staged["files"])
 
-    assert run_module("ovn_client_certificate", {**call, "state": "unstaged"}, check=True)["changed"]
-    assert run_module("ovn_client_certificate", {**call, "state": "unstaged"})["changed"]
-    assert not pathlib.Path(staged["directory"]).exists()
-    assert not run_module("ovn_client_certificate", {**call, "state": "unstaged"})["changed"]
+    remove = {"directory": str(tmp_path), "state": "unstaged"}
+    assert run_module("ovn_client_certificate", remove, check=True)["changed"]
+    assert run_module("ovn_client_certificate", remove)["changed"]
+    assert not place_of(staged).exists()
+    assert not run_module("ovn_client_certificate", remove)["changed"]
     assert content(tmp_path / "current") == list(first.values())
 
-    place = run_module("ovn_client_certificate", {**call, "state": "staged"})["directory"]
+    place = place_of(run_module("ovn_client_certificate", {**call, "state": "staged"}))
     run_module("ovn_client_certificate", call)
-    assert os.path.realpath(tmp_path / "current") == place
+    assert os.path.realpath(tmp_path / "current") == str(place)
+
+
+def test_attributes_are_put_right_by_a_new_directory_and_not_while_it_is_tried(
+    run_module: RunModule, tmp_path: pathlib.Path, pki: Pki
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    call = {"directory": str(tmp_path / "ovn"), **texts(pki, "a")}
+    run_module("ovn_client_certificate", call)
+    key = tmp_path / "ovn/current/key.pem"
+    for spoil in ("mode", "link", "directory"):
+        before = os.readlink(tmp_path / "ovn/current")
+        if spoil == "link":
+            elsewhere.write_bytes(key.read_bytes())
+            key.unlink()
+            key.symlink_to(elsewhere)
+        (tmp_path / "ovn/current" if spoil == "directory" else key).chmod(0o755 if spoil == "directory" else 0o644)
+        staged = run_module("ovn_client_certificate", {**call, "state": "staged"})
+        assert (staged["changed"], place_of(staged).name == before) == (True, False)
+        assert os.readlink(tmp_path / "ovn/current") == before
+        predicted = run_module("ovn_client_certificate", call, check=True)
+        done = run_module("ovn_client_certificate", call)
+        assert (done["changed"], done["diff"]) == (predicted["changed"], predicted["diff"]) == (True, done["diff"])
+        assert os.path.realpath(tmp_path / "ovn/current") == str(place_of(staged))
+        assert stat.S_IMODE(key.lstat().st_mode) == 0o640
+        assert len(hidden(tmp_path / "ovn")) == 1
+        assert not run_module("ovn_client_certificate", call)["changed"]
+    assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o644
+
+    before = os.readlink(tmp_path / "ovn/current")
+    (tmp_path / "ovn").chmod(0o755)
+    assert not run_module("ovn_client_certificate", {**call, "state": "staged"})["changed"]
+    assert stat.S_IMODE((tmp_path / "ovn").stat().st_mode) == 0o755
+    assert run_module("ovn_client_certificate", call, check=True)["changed"]
+    assert run_module("ovn_client_certificate", call)["changed"]
+    assert (os.readlink(tmp_path / "ovn/current"), stat.S_IMODE((tmp_path / "ovn").stat().st_mode)) == (before, 0o750)
+
+
+def test_a_link_in_the_place_of_a_new_directory_leads_nowhere(
+    tmp_path: pathlib.Path, pki: Pki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who owns the directory above replaces what root has just made in it."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+
+    def make_and_lose(**options: str) -> str:
+        os.makedirs(options["dir"], exist_ok=True)
+        os.symlink(elsewhere, f"{options['dir']}/.triple-new")
+        return f"{options['dir']}/.triple-new"
+
+    monkeypatch.setattr(client_certificate.tempfile, "mkdtemp", make_and_lose)
+    params = {"directory": str(tmp_path / "ovn"), "owner": None, "group": None, "state": "present", **texts(pki, "a")}
+    with pytest.raises(OvnError, match="cannot be written: Not a directory"):
+        client_certificate.apply_client_certificate(params, check_mode=False)
+    assert (os.listdir(elsewhere), stat.S_IMODE(elsewhere.stat().st_mode)) == ([], 0o700)
+    assert hidden(tmp_path / "ovn") == []
+
+
+@pytest.mark.parametrize("spelling", ["relative", "absolute", "double"])
+def test_what_is_in_use_stays_however_the_link_is_spelled(
+    run_module: RunModule, tmp_path: pathlib.Path, pki: Pki, spelling: str
+) -> None:
+    call = {"directory": str(tmp_path), **texts(pki, "a")}
+    run_module("ovn_client_certificate", call)
+    current = tmp_path / "current"
+    name = os.readlink(current)
+    current.unlink()
+    if spelling == "double":
+        (tmp_path / ".triple-link").symlink_to(name)
+    current.symlink_to({"relative": f"./{name}", "absolute": tmp_path / name, "double": ".triple-link"}[spelling])
+    remove = {"directory": f"{tmp_path}/../{tmp_path.name}/", "state": "unstaged"}
+    assert not run_module("ovn_client_certificate", remove, check=True)["changed"]
+    assert not run_module("ovn_client_certificate", remove)["changed"]
+    assert content(current) == [call[option] for option in ("private_key", "certificate", "ca_certificate")]
+    assert not run_module("ovn_client_certificate", call)["changed"]
+
+
+def test_a_link_is_deleted_but_not_what_it_leads_to(run_module: RunModule, tmp_path: pathlib.Path, pki: Pki) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    call = {"directory": str(tmp_path / "ovn"), **texts(pki, "a")}
+    staged = run_module("ovn_client_certificate", {**call, "state": "staged"})
+    place_of(staged).rename(elsewhere)
+    place_of(staged).symlink_to(elsewhere)
+    again = run_module("ovn_client_certificate", {**call, "state": "staged"})
+    assert place_of(again) != place_of(staged), "it would be used through a link of somebody else"
+    (tmp_path / "ovn/.triple-file").write_text("")
+    remove = {"directory": str(tmp_path / "ovn"), "state": "unstaged"}
+    assert run_module("ovn_client_certificate", remove)["changed"]
+    assert (hidden(tmp_path / "ovn"), len(content(elsewhere))) == ([], 3)
+
+
+def test_a_key_that_cannot_be_deleted_is_told(
+    tmp_path: pathlib.Path, pki: Pki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params = {"directory": str(tmp_path), "owner": None, "group": None, "state": "staged", **texts(pki, "a")}
+    place = place_of(client_certificate.apply_client_certificate(params, check_mode=False))
+
+    def fail(path: str, *_arguments: t.Any, **_options: t.Any) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), path)
+
+    monkeypatch.setattr(os, "unlink", fail)  # as for a file that is immutable
+    with pytest.raises(
+        OvnError, match=rf"^{place} cannot be deleted: Operation not permitted\. It is not in use, but "
+    ):
+        client_certificate.apply_client_certificate({**params, "state": "unstaged"}, check_mode=False)
+
+
+def test_a_directory_in_the_place_of_the_link_is_refused(
+    run_module: RunModule, tmp_path: pathlib.Path, pki: Pki
+) -> None:
+    (tmp_path / "current").mkdir()
+    for state in ("staged", "present"):
+        for check in (True, False):
+            call = {"directory": str(tmp_path), "state": state, **texts(pki, "a")}
+            refused = run_module("ovn_client_certificate", call, check=check, may_fail=True)
+            assert refused["msg"] == (
+                f"{tmp_path}/current is no link. Nothing was changed. Move it away, then run again."
+            )
+    assert os.listdir(tmp_path) == ["current"]
+    (tmp_path / "current").rmdir()
+    run_module("ovn_client_certificate", call)
+
+
+def test_files_are_required_to_write_them(run_module: RunModule, tmp_path: pathlib.Path) -> None:
+    for state in ("staged", "present"):
+        refused = run_module("ovn_client_certificate", {"directory": str(tmp_path), "state": state}, may_fail=True)
+        assert "missing: private_key, certificate, ca_certificate" in refused["msg"]
 
 
 def test_a_key_of_another_certificate_changes_nothing(run_module: RunModule, tmp_path: pathlib.Path, pki: Pki) -> None:
     first, second = texts(pki, "a"), texts(pki, "b")
     run_module("ovn_client_certificate", {"directory": str(tmp_path), **first})
     before = hidden(tmp_path)
-    for wrong in ({"certificate": first["certificate"]}, {"ca_certificate": "nothing"}, {"private_key": ""}):
+    pair = "Private key and certificate do not fit together: "
+    for wrong, message in (
+        ({"certificate": first["certificate"]}, pair),
+        ({"ca_certificate": "nothing"}, "The CA certificate is none: "),
+        ({"private_key": ""}, pair),
+    ):
         refused = run_module("ovn_client_certificate", {"directory": str(tmp_path), **second, **wrong}, may_fail=True)
-        assert refused["msg"].startswith("Private key, certificate and CA do not fit together")
+        assert refused["msg"].startswith(message)
         assert "Have the certificate issued again" in refused["msg"]
     assert (content(tmp_path / "current"), hidden(tmp_path)) == (list(first.values()), before)
 
@@ -107,11 +250,32 @@ def test_a_run_that_was_killed_is_finished_by_the_next(run_module: RunModule, tm
     assert len(hidden(tmp_path)) == 1
 
 
+def test_a_pair_that_does_not_fit_is_not_taken_from_a_run_that_was_killed(
+    run_module: RunModule, tmp_path: pathlib.Path, pki: Pki
+) -> None:
+    """It was killed when all files were written, but not yet looked at."""
+    first, second = texts(pki, "a"), texts(pki, "b")
+    call = {"directory": str(tmp_path), **first, "certificate": second["certificate"]}
+    left = tmp_path / ".triple-left"
+    left.mkdir()
+    for name, text in zip(NAMES, (call["private_key"], call["certificate"], call["ca_certificate"])):
+        (left / name).write_text(text)
+        (left / name).chmod(0o640)
+    left.chmod(0o750)
+    for state in ("staged", "present"):
+        refused = run_module("ovn_client_certificate", {**call, "state": state}, check=True, may_fail=True)
+        assert refused["msg"].startswith("Private key and certificate do not fit together: ")
+    assert left.exists()
+    refused = run_module("ovn_client_certificate", call, may_fail=True)
+    assert refused["msg"].startswith("Private key and certificate do not fit together: ")
+    assert os.listdir(tmp_path) == []
+
+
 def replace_for_ever(directory: str, triples: list[dict[str, str]]) -> None:
     while True:
         for triple in triples:
             params = {"directory": directory, "owner": None, "group": None, "state": "present", **triple}
-            apply_client_certificate(params, check_mode=False)
+            client_certificate.apply_client_certificate(params, check_mode=False)
 
 
 def test_readers_get_a_pair_that_fits_whenever_it_is_killed(tmp_path: pathlib.Path, pki: Pki) -> None:

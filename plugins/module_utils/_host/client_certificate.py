@@ -11,63 +11,81 @@ during that rename may still get some of both, once; no run that ends in between
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import ssl
 import tempfile
 import typing as t
 
-from .._errors import InvalidInput, OvnError
+from .._errors import InvalidInput, OvnError, Refused
 from .._pki.files import (
     Ownership,
     activate,
     attribute_problem,
+    hand_over,
     ownership,
     pending,
     read,
     repair_attributes,
-    write_pending,
 )
 
 OPTIONS: dict[str, dict[str, t.Any]] = {
     "directory": {"type": "path", "required": True},
-    "private_key": {"type": "str", "required": True, "no_log": True},
-    "certificate": {"type": "str", "required": True},
-    "ca_certificate": {"type": "str", "required": True},
+    "private_key": {"type": "str", "no_log": True},
+    "certificate": {"type": "str"},
+    "ca_certificate": {"type": "str"},
     "owner": {"type": "str"},
     "group": {"type": "str"},
     "state": {"type": "str", "choices": ["present", "staged", "unstaged"], "default": "present"},
 }
-CURRENT = "current"
-FILES: t.Mapping[str, str] = {"private_key": "key.pem", "certificate": "cert.pem", "ca_certificate": "ca.pem"}
+_FILES: t.Mapping[str, str] = {"private_key": "key.pem", "certificate": "cert.pem", "ca_certificate": "ca.pem"}
+REQUIRED_IF = [("state", "present", tuple(_FILES)), ("state", "staged", tuple(_FILES))]
+_CURRENT = "current"
 _TRIPLE = ".triple-"
 _DIRECTORY_MODE, _FILE_MODE = 0o750, 0o640
 
 
+def files_in_use(directory: str) -> dict[str, str]:
+    """Return the paths of the files that a client opens, by the names of the options."""
+    return _files_in(os.path.join(directory, _CURRENT))
+
+
 def apply_client_certificate(params: t.Mapping[str, t.Any], *, check_mode: bool) -> dict[str, t.Any]:
-    """Return the result of `ovn_client_certificate`; `InvalidInput` if the key does not fit, `OvnError` if a file cannot be written."""
+    """Return the result of `ovn_client_certificate`.
+
+    `InvalidInput` if the key does not fit, `Refused` if something else has the name of the link, `OvnError` if a file cannot be written or deleted.
+    """
     triple = _Triple(
         params["directory"],
-        {file: params[option].encode() for option, file in FILES.items()},
+        {file: (params[option] or "").encode() for option, file in _FILES.items()},
         ownership(params["owner"], params["group"]),
     )
+    used = triple.in_use()
     if params["state"] == "unstaged":
-        left = triple.others(triple.in_use())
+        left = triple.others(used)
         if not check_mode:
             _delete(left)
-        return {"changed": bool(left), "directory": triple.current}
-    problems = triple.problems()
-    place = triple.current
+        return _result(triple.current, [f"{path} is not in use" for path in left])
+    if os.path.lexists(triple.current) and not used:
+        raise Refused(f"{triple.current} is no link. Nothing was changed. Move it away, then run again.")
+    place = triple.find()
+    missing = [] if place else [f"{triple.directory} has no directory with these files"]
+    problems = triple.problems() if params["state"] == "present" else missing
     if problems and not check_mode:
-        place = triple.stage()
-        if params["state"] == "present":
-            triple.use(place)
-            place = triple.current
-    return {
-        "changed": bool(problems),
-        "directory": place,
-        "diff": {"before": "".join(f"{problem}\n" for problem in problems), "after": ""},
-    }
+        place = place or triple.write()
+    if place and not _is_same(place, used):
+        try:
+            _check(place)  # also what a run has left that was killed before it came to this
+        except InvalidInput:
+            if not check_mode:
+                _delete([place])
+            raise
+    if params["state"] == "staged":
+        return _result(place or triple.current, problems)
+    if problems and not check_mode:
+        triple.use(place)
+    return _result(triple.current, problems)
 
 
 class _Triple:
@@ -75,7 +93,7 @@ class _Triple:
 
     def __init__(self, directory: str, contents: t.Mapping[str, bytes], owned_by: Ownership) -> None:
         self.directory, self.contents, self.owned_by = directory, contents, owned_by
-        self.current = os.path.join(directory, CURRENT)
+        self.current = os.path.join(directory, _CURRENT)
 
     def in_use(self) -> str:
         """Return the directory that the link names, empty without a link."""
@@ -83,34 +101,68 @@ class _Triple:
 
     def others(self, place: str) -> list[str]:
         """Return the directories of triples but for `place`: staged ones, and those of runs that were killed."""
-        names = sorted(os.listdir(self.directory)) if os.path.isdir(self.directory) else []
+        try:
+            names = sorted(os.listdir(self.directory)) if os.path.isdir(self.directory) else []
+        except OSError as e:
+            raise OvnError(
+                f"{self.directory} cannot be read: {e.strerror}. Run the task as root (become: true)."
+            ) from e
         paths = (os.path.join(self.directory, name) for name in names if name.startswith(_TRIPLE))
-        return [path for path in paths if path != place]
+        return [path for path in paths if not _is_same(path, place)]
 
     def problems(self) -> list[str]:
-        """Return why something has to be done, empty if nothing has."""
+        """Return why something has to be done before clients use these files, empty if nothing has."""
         place = self.in_use()
         if not place:
             return [f"{self.current} does not exist"]
         if not self._is_complete(place):
             return [f"{self.current} has another key, certificate or CA"]
-        return [
-            problem for problem in (attribute_problem(*one, self.owned_by) for one in self._modes(place)) if problem
-        ]
+        problem = attribute_problem(self.directory, _DIRECTORY_MODE, self.owned_by)
+        return [*([problem] if problem else []), *self._attribute_problems(place)]
 
-    def stage(self) -> str:
-        """Write the files into a directory where nobody looks yet, unless they are there; return it."""
-        place = next((one for one in [self.in_use(), *self.others("")] if one and self._is_complete(one)), "")
-        if not place:
-            place = self._new()
-        for path, mode in self._modes(place):
-            if attribute_problem(path, mode, self.owned_by):
-                repair_attributes(path, mode, self.owned_by)
+    def find(self) -> str:
+        """Return the directory with these files, for those who shall read them: that in use, if it is one; empty if there is none."""
+        places = [self.in_use(), *(path for path in self.others("") if not os.path.islink(path))]
+        fit = (one for one in places if one and self._is_complete(one) and not self._attribute_problems(one))
+        return next(fit, "")
+
+    def write(self) -> str:
+        """Write the files into a new directory, where nobody looks yet; return it.
+
+        Files that are there get no other owner or mode: that would be a change before the files are tried, and, where the directory above belongs to somebody
+        else, he could let a link lead to any file. Hence the descriptors, too.
+        """
+        place = ""
+        try:
+            os.makedirs(self.directory, mode=_DIRECTORY_MODE, exist_ok=True)
+            place = tempfile.mkdtemp(prefix=_TRIPLE, dir=self.directory)
+            folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                for name, content in self.contents.items():
+                    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+                    with os.fdopen(os.open(name, flags, _FILE_MODE, dir_fd=folder), "wb") as stream:
+                        hand_over(stream.fileno(), _FILE_MODE, self.owned_by)
+                        stream.write(content)
+                        stream.flush()
+                        os.fsync(stream.fileno())
+                hand_over(folder, _DIRECTORY_MODE, self.owned_by)
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError as e:
+            with contextlib.suppress(OvnError):  # the next run deletes it, or says why it cannot
+                _delete([place] if place else [])
+            raise OvnError(
+                f"{self.directory} cannot be written: {e.strerror}. The files in use are unchanged. Check free space and permissions (become: true), then "
+                "run again."
+            ) from e
         return place
 
     def use(self, place: str) -> None:
         """Let the link name this directory, and delete the others."""
-        if self.in_use() != place:
+        if attribute_problem(self.directory, _DIRECTORY_MODE, self.owned_by):
+            repair_attributes(self.directory, _DIRECTORY_MODE, self.owned_by)
+        if not _is_same(self.in_use(), place):
             link = pending(self.current)
             try:
                 if os.path.lexists(link):
@@ -123,48 +175,56 @@ class _Triple:
             activate(self.current)
         _delete(self.others(place))
 
-    def _new(self) -> str:
-        place = ""
-        try:
-            os.makedirs(self.directory, mode=_DIRECTORY_MODE, exist_ok=True)
-            place = tempfile.mkdtemp(prefix=_TRIPLE, dir=self.directory)
-            for name, content in self.contents.items():
-                path = os.path.join(place, name)
-                write_pending(path, content, _FILE_MODE, self.owned_by)
-                activate(path)
-            _check(place)
-        except OSError as e:
-            _delete([place] if place else [])
-            raise OvnError(
-                f"{self.directory} cannot be written: {e.strerror}. The files in use are unchanged. Check free space and permissions (become: true), then "
-                "run again."
-            ) from e
-        except OvnError:
-            _delete([place])
-            raise
-        return place
-
     def _is_complete(self, place: str) -> bool:
         return all(read(os.path.join(place, name)) == content for name, content in self.contents.items())
 
-    def _modes(self, place: str) -> list[tuple[str, int]]:
-        files = [(os.path.join(place, name), _FILE_MODE) for name in self.contents]
-        return [(self.directory, _DIRECTORY_MODE), (place, _DIRECTORY_MODE), *files]
+    def _attribute_problems(self, place: str) -> list[str]:
+        modes = [(place, _DIRECTORY_MODE), *((os.path.join(place, name), _FILE_MODE) for name in self.contents)]
+        return [problem for problem in (attribute_problem(*one, self.owned_by) for one in modes) if problem]
+
+
+def _files_in(place: str) -> dict[str, str]:
+    return {option: os.path.join(place, name) for option, name in _FILES.items()}
+
+
+def _result(place: str, problems: list[str]) -> dict[str, t.Any]:
+    before = "".join(f"{problem}\n" for problem in problems)
+    return {"changed": bool(problems), "files": _files_in(place), "diff": {"before": before, "after": ""}}
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Return whether two paths lead to one directory, however they are spelled."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
 
 
 def _check(place: str) -> None:
     """Raise `InvalidInput` if the files are none, or the key is that of another certificate: they may come from a control node where they just change."""
-    key, certificate, authorities = (os.path.join(place, name) for name in FILES.values())
+    files = _files_in(place)
+    what = "The CA certificate is none"
     try:
-        context = ssl.create_default_context(cafile=authorities)
-        context.load_cert_chain(certificate, key, password="")  # nobody is there to type one
+        context = ssl.create_default_context(cafile=files["ca_certificate"])
+        what = "Private key and certificate do not fit together"
+        context.load_cert_chain(files["certificate"], files["private_key"], password="")  # nobody is there to type one
     except ssl.SSLError as e:
         raise InvalidInput(
-            f"Private key, certificate and CA do not fit together: {e.reason or e}. The files in use are unchanged. Have the certificate issued again, or run "
-            "again if that is just happening."
+            f"{what}: {e.reason or e}. The files in use are unchanged. Have the certificate issued again, or run again if that is just happening."
         ) from e
 
 
 def _delete(places: t.Iterable[str]) -> None:
+    """Delete these directories with all that is in them, and links of such names, but not what they lead to; one that is gone already is no error."""
     for place in places:
-        shutil.rmtree(place, ignore_errors=True)
+        try:
+            if os.path.islink(place) or not os.path.isdir(place):
+                os.unlink(place)
+            else:
+                shutil.rmtree(place)
+        except OSError as e:
+            if os.path.lexists(place):
+                raise OvnError(
+                    f"{place} cannot be deleted: {e.strerror}. It is not in use, but may hold a private key. Correct its permissions or mount, and run the "
+                    "task as root (become: true)."
+                ) from e

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import grp
 import os
 import pwd
@@ -70,9 +71,7 @@ def write_pending(path: str, content: bytes, mode: int, owned_by: Ownership) -> 
             os.unlink(temporary)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(descriptor, "wb") as stream:
-            os.fchmod(descriptor, mode)
-            if owned_by != Ownership(None, None):
-                os.fchown(descriptor, _id(owned_by.uid), _id(owned_by.gid))
+            hand_over(descriptor, mode, owned_by)
             stream.write(content)
             stream.flush()
             os.fsync(descriptor)
@@ -141,13 +140,31 @@ def attribute_problem(path: str, mode: int, owned_by: Ownership) -> str | None:
 
 
 def repair_attributes(path: str, mode: int, owned_by: Ownership) -> None:
+    """Correct mode and owner of what is there; `OvnError` if it cannot be done, or for a link.
+
+    The folder may belong to somebody else, who could let a link of this name lead to any file.
+    """
     try:
-        os.chmod(path, mode)
-        os.chown(path, _id(owned_by.uid), _id(owned_by.gid))
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            hand_over(descriptor, mode, owned_by)
+        finally:
+            os.close(descriptor)
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OvnError(
+                f"Mode or owner of {path} cannot be changed: it is a link. Put what it leads to in its place, or correct that by hand, then run again."
+            ) from error
         raise OvnError(
             f"Mode or owner of {path} cannot be changed: {error.strerror}. Run the task as root (become: true)."
         ) from error
+
+
+def hand_over(descriptor: int, mode: int, owned_by: Ownership) -> None:
+    """Give an open file or directory its mode and owner."""
+    os.fchmod(descriptor, mode)
+    if owned_by != Ownership(None, None):
+        os.fchown(descriptor, _id(owned_by.uid), _id(owned_by.gid))
 
 
 def _id(value: int | None) -> int:

@@ -1,13 +1,15 @@
-"""Files are deleted once, and what prevents it is said. What daemons see of a replaced pair is tested with real ones."""
+"""Files are deleted once, and what prevents it is said; links are not followed. What daemons see of a replaced pair is tested with real ones."""
 
 from __future__ import annotations
 
+import os
 import pathlib
+import stat
 
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
-from ansible_collections.c5c3.ovn.plugins.module_utils._pki.files import delete
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki.files import Ownership, delete, repair_attributes
 
 
 def test_a_file_is_deleted_once(tmp_path: pathlib.Path) -> None:
@@ -21,3 +23,20 @@ def test_a_file_is_deleted_once(tmp_path: pathlib.Path) -> None:
 def test_what_cannot_be_deleted(tmp_path: pathlib.Path) -> None:
     with pytest.raises(OvnError, match=f"^{tmp_path} cannot be deleted: Is a directory. "):
         delete(str(tmp_path))
+
+
+def test_attributes_are_corrected_but_not_behind_a_link(tmp_path: pathlib.Path) -> None:
+    file, link = tmp_path / "key.pem", tmp_path / "link"
+    file.write_text("")
+    file.chmod(0o644)
+    link.symlink_to(file)
+    owner = Ownership(os.getuid(), os.getgid())
+    with pytest.raises(OvnError, match=rf"^Mode or owner of {link} cannot be changed: it is a link\. "):
+        repair_attributes(str(link), 0o600, owner)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o644
+    repair_attributes(str(file), 0o600, owner)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    repair_attributes(str(tmp_path), 0o750, owner)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o750
+    with pytest.raises(OvnError, match=r"cannot be changed: No such file"):
+        repair_attributes(str(tmp_path / "none"), 0o600, owner)
