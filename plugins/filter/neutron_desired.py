@@ -36,7 +36,7 @@ _value:
     - C(config) is the text of the file, C(files) are paths of the certificate, C(endpoints) the addresses of the members by database.
     - C(helm) are overrides for the chart C(neutron) of OpenStack-Helm.
     - C(proxy) has C(program), C(environment), C(sandbox) and C(revision) of the unit; it is empty without a proxy.
-    - C(service_files) and C(service_units) are options of M(c5c3.ovn.ovn_units) for the units of Neutron.
+    - C(service_units) is an option of M(c5c3.ovn.ovn_units) for the units of Neutron; P(c5c3.ovn.service_files#filter) makes what restarts them.
     - C(neutron_patch) is what a Neutron resource has to say in C(spec), C(warnings) are texts.
   type: dict
   sample: {"config": "[ovn]\nneutron_sync_mode = log\n", "files": {}, "warnings": []}

@@ -15,6 +15,7 @@ import typing as t
 
 from .._databases import DATABASES, Database
 from .._errors import InvalidInput
+from .._host.client_certificate import files_in_use
 from .._inventory import as_list
 from .._neutron.helm import helm_overrides
 from .._neutron.ini import Sections, check_extra, merge_sections, render_ini
@@ -29,14 +30,12 @@ from .endpoints import Listener, endpoints_of
 from .foreign_central import is_managed
 from .neutron_asking import OUTSIDE, members_to_ask, unasked_warnings
 from .options import read_options
-from .service_settings import service_files, service_units
+from .service_settings import service_units
 from .variables import Hostvars, Variables, backend_of, first_value
 
 PREFIX = "ovn_neutron_"
 # As the Secret of a client names them
 _SECRET_KEYS = {"private_key": "tls.key", "certificate": "tls.crt", "ca_certificate": "ca.crt"}
-# As ovn_client_certificate puts them on a machine
-_FILES = {"private_key": "current/key.pem", "certificate": "current/cert.pem", "ca_certificate": "current/ca.pem"}
 _LAST_PORT = 65535
 # What the cluster of a control plane says of its endpoints for clients inside, the best first
 _INSIDE: dict[Database, tuple[str, ...]] = {
@@ -82,9 +81,9 @@ def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[
     """Return what the role brings.
 
     `config`: the text of the file for Neutron. `files`: paths of the client certificate. `endpoints`: the members. `helm`: overrides for the chart.
-    `proxy`: `environment`, `sandbox`, `revision` and `program` of its unit; empty without one. `service_files`, `service_units`: options of `ovn_units`, where
-    drop-ins carry the digest of the settings. `neutron_patch`: the specification of a Neutron resource. `members_to_ask`: in a cluster, those that the
-    control node can ask, none of a database for clients inside alone. `warnings`: texts.
+    `proxy`: `environment`, `sandbox`, `revision` and `program` of its unit; empty without one. `service_units`: an option of `ovn_units`. `neutron_patch`: the
+    specification of a Neutron resource. `members_to_ask`: in a cluster, those that the control node can ask, none of a database for clients inside alone.
+    `warnings`: texts.
 
     `InvalidInput` names the option that is wrong.
     """
@@ -93,8 +92,7 @@ def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[
     options = read_options(NeutronOptions, given, PREFIX)
     _check(options)
     on_machine = options.backend == "host"
-    names = _FILES if on_machine else _SECRET_KEYS
-    files = {name: f"{options.directory}/{file}" for name, file in names.items()} if options.tls else {}
+    files = (files_in_use if on_machine else _files_of_pods)(options.directory) if options.tls else {}
     direct = OvnConnection(list(endpoints["northbound"]), list(endpoints["southbound"]), **files)
     proxied = on_machine and options.leader_proxy and bool(direct.northbound)
     inside = _inside_connection(options, direct)
@@ -104,7 +102,6 @@ def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[
     ours = server_sections(connection, _server_options(options))
     extra = check_extra(options.config, ours, f"{PREFIX}config")
     config = render_ini(merge_sections(ours, extra))
-    services = as_list(options.services)
     return {
         "config": config,
         "files": files,
@@ -114,8 +111,7 @@ def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[
         if proxied
         else {},
         "proxy": _proxy(options, direct) if proxied else {},
-        "service_files": service_files(services, config),
-        "service_units": service_units(services),
+        "service_units": service_units(as_list(options.services)),
         "neutron_patch": _patch(inside),
         "members_to_ask": asked,
         "warnings": [
@@ -244,9 +240,13 @@ def _declared(options: NeutronOptions) -> dict[Database, list[str]]:
     }
 
 
+def _files_of_pods(directory: str) -> dict[str, str]:
+    return {name: f"{directory}/{key}" for name, key in _SECRET_KEYS.items()}
+
+
 def _helm(options: NeutronOptions, inside: OvnConnection, extra: Sections) -> dict[str, t.Any]:
     """Return the overrides, for pods wherever the role runs: no proxy of a machine, and files with the names of the Secret."""
-    files = {name: f"{options.directory}/{file}" for name, file in _SECRET_KEYS.items()} if options.tls else {}
+    files = _files_of_pods(options.directory) if options.tls else {}
     connection = OvnConnection(inside.northbound, inside.southbound, **files)
     sections = merge_sections(server_sections(connection, _server_options(options)), extra)
     return helm_overrides(sections, secret=options.secret if options.tls else "", directory=options.directory)
