@@ -13,7 +13,10 @@ description:
 positional: southbound, shared_secret
 options:
   _input:
-    description: The role's options without their prefix, C(host), and whether it is a C(gateway).
+    description:
+      - The role's options without their prefix, C(host), and whether it is a C(gateway).
+      - C(files_found) is the list of those C(former_settings) that are on the host. C(endpoints_follow) says that C(southbound) may be empty, in check mode
+        before there is a control plane.
     type: dict
     required: true
   southbound:
@@ -40,6 +43,7 @@ _value:
   description:
     - C(config) is the text of the file, C(files) are paths of the certificate, C(problem) says why there can be no agent.
     - C(service_units) and C(left_files) are options of M(c5c3.ovn.ovn_units), the latter for what a former agent leaves.
+    - C(former_settings) is the file that tells whether a former agent got its settings from the role, empty if it ends anyway.
   type: dict
   sample: {"config": "", "problem": "gateway1 is a gateway (group ovn_gateways) and gets no metadata agent"}
 """

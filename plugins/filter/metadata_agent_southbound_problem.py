@@ -24,6 +24,10 @@ options:
     description: Name of the chassis.
     type: str
     required: true
+  certificate_replaced:
+    description: Whether the agent has got another certificate before the question.
+    type: bool
+    default: false
 author:
   - C5C3 contributors (@c5c3)
 """

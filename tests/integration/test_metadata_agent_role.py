@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import shutil
+import subprocess
 import typing as t
 
 import _playbooks
 import pytest
-from conftest import MakeCluster, Pki, RaftCluster, run
+from conftest import MakeCluster, Pki, RaftCluster, TlsPaths, run, within
+
+pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")
+
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+
+ROLE = pathlib.Path(__file__).resolve().parents[2] / "roles" / "ovn_metadata_agent"
 
 
 class Node:
@@ -77,3 +86,175 @@ def test_an_agent_gets_a_southbound_that_knows_its_chassis(
     assert code != 0
     assert f"{node.southbound.endpoints[0]} is not reachable" in output
     assert "Run c5c3.ovn.status, or correct ovn_metadata_agent_southbound_endpoints, then run again." in output
+
+
+SYSTEMCTL = """#!/bin/sh
+folder=/etc/systemd/system
+state={state}
+show() {{
+    [ -e $folder/$1 ] && load=loaded || load=not-found
+    [ -e $state/$1 ] && active=active || active=inactive
+    printf 'Id=%s\\nLoadState=%s\\nUnitFileState=enabled\\nActiveState=%s\\nMainPID=0\\n\\n' "$1" $load $active
+}}
+case $1 in
+show)
+    while [ "$1" != -- ]; do shift; done
+    shift
+    for unit; do show "$unit"; done ;;
+*) echo "$*" >> $state/verbs ;;
+esac
+case $1 in
+start) touch $state/$2 ;;
+stop) rm -f $state/$2 ;;
+esac
+"""
+# The folder of units is one of the test for the processes of a run.
+WITH_UNITS = ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/systemd/system && exec "$@"')
+
+
+class Machine:
+    """A compute node where the whole role runs, systemd is a stand-in, and the role ovn_pki signs with the CA of the Southbound."""
+
+    def __init__(self, root: pathlib.Path, southbound: RaftCluster, authority: Pki) -> None:
+        self.root, self.southbound = root, southbound
+        self.tls, self.config = root / "tls", root / "agent.ini"
+        self.units, self.state, programs = root / "units", root / "state", root / "bin"
+        for folder in (self.tls, self.units, self.state, programs):
+            folder.mkdir(parents=True)
+        (programs / "systemctl").write_text(SYSTEMCTL.format(state=self.state))
+        (programs / "systemctl").chmod(0o755)
+        self.environment = _playbooks.environment(root / "scratch", PATH=f"{programs}:{os.environ['PATH']}")
+        certificate, private_key = authority.as_texts()
+        self.variables: dict[str, t.Any] = {
+            "ovn_address": "127.0.0.1",
+            "ovn_pki_ca_certificate": certificate,
+            "ovn_pki_ca_private_key": private_key,
+            "ovn_metadata_agent_directory": str(self.tls),
+            "ovn_metadata_agent_config_file": str(self.config),
+            "ovn_metadata_agent_group": "root",
+            "ovn_metadata_agent_nova_host": "192.0.2.30",
+            "ovn_metadata_agent_shared_secret": "secret",
+            "ovn_metadata_agent_southbound_endpoints": southbound.endpoints,
+            "ovn_metadata_agent_timeout": 5,
+            "ovn_hypervisor_system_id": "node7",
+        }
+        (root / "play.yml").write_text(
+            json.dumps([{"hosts": "all", "gather_facts": False, "roles": ["c5c3.ovn.ovn_metadata_agent"]}])
+        )
+
+    def install(self, certificate: TlsPaths) -> None:
+        shutil.copy(certificate.private_key, self.tls / "chassis-key.pem")
+        shutil.copy(certificate.certificate, self.tls / "chassis-cert.pem")
+        shutil.copy(certificate.ca_certificate, self.tls / "ca.pem")
+
+    def register(self) -> None:
+        sbctl = ("ovn-sbctl", f"--db={self.southbound.sockets[0]}", "--no-leader-only")
+        run(*sbctl, "--", "--id=@p", "create", "Chassis_Private", "name=node7")
+
+    def play(self, *arguments: str, groups: t.Mapping[str, t.Any] | None = None, **variables: t.Any) -> tuple[int, str]:
+        inventory = _playbooks.write_inventory(
+            self.root / "inventory.yml",
+            {"ovn_hypervisors": {"hosts": {"compute1": {**self.variables, **variables}}}, **(groups or {})},
+        )
+        playbook = str(self.root / "play.yml")
+        command = [*WITH_UNITS, str(self.units), *_playbooks.command("-i", str(inventory), playbook, *arguments)]
+        done = subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, timeout=within(180), check=False
+        )
+        return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+    def verbs(self) -> list[str]:
+        """What systemd was told since the last call."""
+        file = self.state / "verbs"
+        told = file.read_text().splitlines() if file.exists() else []
+        file.unlink(missing_ok=True)
+        return [verb for verb in told if verb != "daemon-reload"]
+
+
+@pytest.fixture
+def machine(raft_cluster: MakeCluster, short_dir: pathlib.Path, pki: Pki) -> Machine:
+    if os.geteuid() != 0:
+        pytest.skip("NOT TESTED: the units of a machine are in a mount namespace, that needs root")
+    return Machine(short_dir / "machine", raft_cluster(1, "southbound", tls=True), pki)
+
+
+FIRST, SECOND = "neutron-ovn-metadata-agent.service", "neutron-ovn-agent.service"
+
+
+def test_a_run_replaces_an_expired_certificate_and_the_other_program(machine: Machine, pki: Pki) -> None:
+    machine.register()
+    machine.install(pki.issue("node7", days=-1))
+    expired = (machine.tls / "chassis-cert.pem").read_bytes()
+    for unit in (FIRST, SECOND):
+        (machine.units / unit).write_text("[Service]\n")
+    ours, others = (machine.units / f"{unit}.d" / "50-c5c3-ovn.conf" for unit in (FIRST, SECOND))
+    others.parent.mkdir()
+    others.write_text("[Service]\n")
+    (machine.state / SECOND).touch()
+
+    code, output = machine.play()
+    assert code == 0, output
+    issued = (machine.tls / "chassis-cert.pem").read_bytes()
+    assert issued != expired
+    (name,) = x509.load_pem_x509_certificate(issued).subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    assert name.value == "node7", "Southbound RBAC compares it with the name of the chassis"
+    assert f"ovn_sb_connection = {machine.southbound.endpoints[0]}\n" in machine.config.read_text()
+    assert machine.verbs() == [f"disable {SECOND}", f"stop {SECOND}", f"start {FIRST}"]
+    assert "OVN_SETTINGS=" in ours.read_text()
+    assert not others.exists()
+
+    before = machine.config.read_bytes()
+    code, output = machine.play(ovn_metadata_agent_southbound_endpoints=["ssl:127.0.0.1:9"])
+    assert code != 0
+    assert "the Southbound database does not answer." in output
+    assert "replaced" not in output
+    assert (machine.tls / "chassis-cert.pem").read_bytes() == issued
+
+    (machine.units / SECOND).unlink()
+    code, output = machine.play("--check", ovn_metadata_agent_program="neutron-ovn-agent")
+    assert code != 0
+    assert "compute1 gets no metadata agent: systemd cannot start its unit neutron-ovn-agent.service" in output
+    assert (machine.config.read_bytes(), machine.verbs()) == (before, [])
+
+
+def test_check_mode_refuses_all_but_a_control_plane_that_is_not_there_yet(short_dir: pathlib.Path) -> None:
+    """With a control plane in Kubernetes. TLS is a text, as extra variables of the command line are."""
+    options = {
+        "ovn_metadata_agent_tls": "false",
+        "ovn_metadata_agent_nova_host": "192.0.2.30",
+        "ovn_metadata_agent_shared_secret": "secret",
+    }
+    checks = {
+        "ansible.builtin.assert": {
+            "that": [
+                "_ovn_metadata_agent_problem | length == 0",
+                "'nova_metadata_host = 192.0.2.30' in _ovn_metadata_agent_desired.config",
+                "not _ovn_metadata_agent_certificate_due",
+            ]
+        },
+        "vars": {**options, "ovn_central_answer": {"exists": False}},
+    }
+    rolled_out = {"ansible.builtin.set_fact": {"ovn_central_endpoints": {"southbound": ["tcp:192.0.2.1:6642"]}}}
+    variables = [str(ROLE / folder / "main.yml") for folder in ("defaults", "vars")]
+    playbook = short_dir / "play.yml"
+    playbook.write_text(
+        json.dumps(
+            [
+                {"hosts": "compute1", "gather_facts": False, "vars_files": variables, "tasks": [checks]},
+                {"hosts": "cloud", "gather_facts": False, "tasks": [rolled_out]},
+                {"hosts": "gateway1", "gather_facts": False, "roles": ["c5c3.ovn.ovn_metadata_agent"]},
+            ]
+        )
+    )
+    groups: dict[str, t.Any] = {
+        "ovn_central": {"hosts": {"cloud": {"ovn_backend": "kubernetes"}}},
+        "ovn_hypervisors": {"hosts": {"compute1": {}, "gateway1": {}}},
+        "ovn_gateways": {"hosts": {"gateway1": {}}},
+    }
+    inventory = _playbooks.write_inventory(short_dir / "inventory.yml", groups, **options)
+    done = _playbooks.run(
+        ["--check", "-i", str(inventory), str(playbook)], _playbooks.environment(short_dir / "scratch")
+    )
+    output = " ".join((done.stdout + done.stderr).split())
+    assert "compute1 : ok=1 " in output, output
+    assert "gateway1 is a gateway (group ovn_gateways) and gets no metadata agent" in output

@@ -23,7 +23,7 @@ from .._neutron.metadata_agent import (
     shared_secret_problem,
 )
 from .options import read_options
-from .service_settings import left_service, service_units
+from .service_settings import drop_in_of, left_service, service_units, unit_name
 from .variables import Variables
 
 PREFIX = "ovn_metadata_agent_"
@@ -32,7 +32,10 @@ _EXTENSIONS = ("agent", "extensions")
 
 @dataclasses.dataclass(frozen=True)
 class MetadataAgentOptions:
-    """The options of the role, `host`, and whether that is a `gateway` without instances."""
+    """The options of the role, `host`, and whether that is a `gateway` without instances.
+
+    `files_found` are those that were asked for (`former_settings`) and are on the host. `endpoints_follow`: in check mode there may be no control plane yet.
+    """
 
     host: str
     directory: str
@@ -45,13 +48,15 @@ class MetadataAgentOptions:
     nova_port: int = 8775
     nova_protocol: str = "http"
     config: t.Any = dataclasses.field(default_factory=dict)
+    files_found: list[str] = dataclasses.field(default_factory=list)
+    endpoints_follow: bool = False
 
 
 def desired_metadata_agent(given: Variables, southbound: t.Sequence[str], shared_secret: str) -> dict[str, t.Any]:
     """Return `config` (the text of its file, with the secret), `service_units` and `left_files` (options of `ovn_units`), `files`, and `problem`.
 
-    `files` are the paths of its certificate, empty without TLS. `left_files` are what a former program leaves. `problem` says why this host cannot have an
-    agent; it is empty if it can, and so is `config` if not.
+    `files` are the paths of its certificate, empty without TLS. `left_files` are what a former program leaves, and `former_settings` is the one by which it is
+    known as ours, empty if it is left in any case. `problem` says why this host cannot have an agent; it is empty if it can, and so is `config` if not.
     """
     options = read_options(MetadataAgentOptions, given, PREFIX)
     if options.program not in PROGRAMS:
@@ -69,8 +74,9 @@ def desired_metadata_agent(given: Variables, southbound: t.Sequence[str], shared
         ca_certificate=files.get("ca_certificate", ""),
     )
     extra = check_extra(options.config, ours, f"{PREFIX}config")
-    former = METADATA_AGENT if options.program == OVN_AGENT and options.service != METADATA_AGENT else ""
-    left_files, left_units = left_service(former) if former else ([], [])
+    former, former_settings = _former(options)
+    is_left = former and (not former_settings or former_settings in options.files_found)
+    left_files, left_units = left_service(former) if is_left else ([], [])
     sections = merge_sections(ours, _extensions(options, extra), extra)
     problem = _problem(options, southbound, str(shared_secret))
     return {
@@ -78,8 +84,20 @@ def desired_metadata_agent(given: Variables, southbound: t.Sequence[str], shared
         "files": files,
         "service_units": [*left_units, *service_units([options.service])],
         "left_files": left_files,
+        "former_settings": former_settings,
         "problem": problem,
     }
+
+
+def _former(options: MetadataAgentOptions) -> tuple[str, str]:
+    """Return the other program, empty if our unit has its name, and the file without which it is not ours to end.
+
+    One answers for metadata only. The other one may do other work for somebody else: it is ours if it has settings of ours.
+    """
+    former = METADATA_AGENT if options.program == OVN_AGENT else OVN_AGENT
+    if unit_name(options.service) == unit_name(former):
+        return "", ""
+    return former, drop_in_of(former) if former == OVN_AGENT else ""
 
 
 def _files(directory: str) -> dict[str, str]:
@@ -118,7 +136,7 @@ def _problem(options: MetadataAgentOptions, southbound: t.Sequence[str], shared_
         )
     if wrong := shared_secret_problem(shared_secret):
         return f"{options.host} gets no metadata agent: {PREFIX}shared_secret {wrong} Give Nova and the agents another one. Nothing was changed."
-    if not southbound:
+    if not southbound and not options.endpoints_follow:
         return (
             f"{options.host} gets no metadata agent: no endpoint of the Southbound database is known. Put the central hosts into the group ovn_central, or set "
             f"{PREFIX}southbound_endpoints. Nothing was changed."
@@ -126,9 +144,12 @@ def _problem(options: MetadataAgentOptions, southbound: t.Sequence[str], shared_
     return ""
 
 
-def southbound_problem(answer: Variables, host: str, chassis: str) -> str:
+def southbound_problem(answer: Variables, host: str, chassis: str, *, certificate_replaced: bool = False) -> str:
     """Return why an agent cannot work with the Southbound that gave this answer of `ovn_database_info`, and what to do; empty if it can."""
-    start, end = f"{host} gets no new settings for its metadata agent", "The settings of the agent were not changed."
+    start = f"{host} gets no new settings for its metadata agent"
+    end = (
+        f"{'Its certificate was replaced. ' if certificate_replaced else ''}The settings of the agent were not changed."
+    )
     if "tables" not in answer:
         cause = str(answer.get("msg") or "cause unknown").rstrip(".")
         return f"{start}: the Southbound database does not answer. {cause}. Run c5c3.ovn.status, or correct {PREFIX}southbound_endpoints, then run again. {end}"

@@ -27,23 +27,25 @@ def service_files(services: t.Iterable[str], config: str, *, has_secret: bool = 
         hashlib.pbkdf2_hmac("sha256", text, _SALT, _ROUNDS) if has_secret else hashlib.sha256(text).digest()
     ).hex()[:16]
     content = f"# Written by Ansible: changes are lost.\n[Service]\nEnvironment=OVN_SETTINGS={digest}\n"
-    return [{"path": _drop_in(service), "content": content} for service in services]
+    return [{"path": drop_in_of(service), "content": content} for service in services]
 
 
 def service_units(services: t.Iterable[str]) -> list[dict[str, str]]:
     """Return that the units run."""
-    return [{"name": _unit(service), "state": "started"} for service in services]
+    return [{"name": unit_name(service), "state": "started"} for service in services]
 
 
 def left_service(service: str) -> tuple[list[dict[str, str]], list[dict[str, t.Any]]]:
     """Return files and units of a service that another one replaces: it ends, and starts with the machine no more."""
-    units = [{"name": _unit(service), "enabled": False, "state": "stopped"}]
-    return [{"path": _drop_in(service), "state": "absent"}], units
+    units = [{"name": unit_name(service), "enabled": False, "state": "stopped"}]
+    return [{"path": drop_in_of(service), "state": "absent"}], units
 
 
-def _drop_in(service: str) -> str:
-    return f"/etc/systemd/system/{_unit(service)}.d{OUR_DROP_IN}"
+def drop_in_of(service: str) -> str:
+    """Return the path of what we add to the unit of a service."""
+    return f"/etc/systemd/system/{unit_name(service)}.d{OUR_DROP_IN}"
 
 
-def _unit(service: str) -> str:
+def unit_name(service: str) -> str:
+    """Return the name with its suffix, which services may be named without."""
     return service if "." in service else f"{service}.service"

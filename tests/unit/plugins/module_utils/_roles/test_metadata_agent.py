@@ -60,12 +60,39 @@ def test_the_other_program_has_the_extension_and_replaces_the_first() -> None:
     assert desired["left_files"] == [
         {"path": "/etc/systemd/system/neutron-ovn-metadata-agent.service.d/50-c5c3-ovn.conf", "state": "absent"}
     ]
-    assert desired_metadata_agent(GIVEN, SOUTHBOUND, "s")["left_files"] == []
+    assert desired["former_settings"] == ""
 
 
-def test_a_unit_with_the_name_of_the_first_is_not_ended() -> None:
-    desired = desired_metadata_agent({**GIVEN, "program": "neutron-ovn-agent"}, SOUTHBOUND, "s")
-    assert desired["service_units"] == [{"name": "neutron-ovn-metadata-agent.service", "state": "started"}]
+def test_the_way_back_ends_the_other_program_only_if_it_had_settings_of_ours() -> None:
+    desired = desired_metadata_agent(GIVEN, SOUTHBOUND, "s")
+    path = desired["former_settings"]
+    assert path == "/etc/systemd/system/neutron-ovn-agent.service.d/50-c5c3-ovn.conf"
+    started = {"name": "neutron-ovn-metadata-agent.service", "state": "started"}
+    assert (desired["service_units"], desired["left_files"]) == ([started], [])
+
+    desired = desired_metadata_agent({**GIVEN, "files_found": [path]}, SOUTHBOUND, "s")
+    ended = {"name": "neutron-ovn-agent.service", "enabled": False, "state": "stopped"}
+    assert (desired["service_units"], desired["left_files"]) == ([ended, started], [{"path": path, "state": "absent"}])
+
+
+@pytest.mark.parametrize("suffix", ["", ".service"])
+@pytest.mark.parametrize(
+    ("program", "service"),
+    [("neutron-ovn-agent", "neutron-ovn-metadata-agent"), ("neutron-ovn-metadata-agent", "neutron-ovn-agent")],
+)
+def test_a_unit_with_the_name_of_the_other_program_is_not_ended(program: str, service: str, suffix: str) -> None:
+    given = {**GIVEN, "program": program, "service": service + suffix}
+    desired = desired_metadata_agent(given, SOUTHBOUND, "s")
+    assert desired["service_units"] == [{"name": f"{service}.service", "state": "started"}]
+    assert (desired["left_files"], desired["former_settings"]) == ([], "")
+
+
+def test_in_check_mode_endpoints_may_follow() -> None:
+    given = {**GIVEN, "endpoints_follow": True}
+    desired = desired_metadata_agent(given, [], "s3cret")
+    assert desired["problem"] == ""
+    assert "\nmetadata_proxy_shared_secret = s3cret\n" in desired["config"]
+    assert "nova_host is empty" in desired_metadata_agent({**given, "nova_host": ""}, [], "s3cret")["problem"]
 
 
 @pytest.mark.parametrize("extensions", ["metadata,evpn", ["evpn", "metadata"]])
@@ -102,7 +129,9 @@ def test_whether_the_southbound_is_of_use(answer: dict[str, t.Any], problem: str
     found = southbound_problem(answer, "compute1", "node7")
     assert problem in found
     assert bool(found) is bool(problem)
-    assert not found or found.endswith("The settings of the agent were not changed.")
+    assert not found or found.endswith(". The settings of the agent were not changed.")
+    found = southbound_problem(answer, "compute1", "node7", certificate_replaced=True)
+    assert not found or found.endswith(". Its certificate was replaced. The settings of the agent were not changed.")
 
 
 def test_without_tls_no_file_is_named() -> None:
