@@ -75,11 +75,11 @@ def test_an_agent_gets_a_southbound_that_knows_its_chassis(
     assert code != 0
     assert "has no chassis other" in output
 
-    code, output = node.ask(make_pki("other"))
+    code, output = node.ask(make_pki("other"), ovn_metadata_agent_certificate_replaced=True)
     assert code != 0
     assert "compute1 gets no new settings for its metadata agent: the Southbound database does not answer." in output
     assert "certificate" in output
-    assert "The settings of the agent were not changed." in output
+    assert "Its certificate was replaced. The settings of the agent were not changed." in output
 
     node.southbound.kill_all()
     code, output = node.ask(pki)

@@ -233,6 +233,7 @@ def test_inside_pods_get_what_they_can_resolve(cloud: Cloud, plane: ControlPlane
 
     code, output = cloud.run(central=central, **plain)
     assert code == 0, output
+    assert "ovn-client-neutron" not in cloud.names("secrets"), "the text false is taken as true"
     members = [plane.get("Service", f"ovn-northbound-{index}")["spec"]["clusterIP"] for index in range(3)]
     assert connection() == ",".join(f"tcp:{address}:6641" for address in members)
     assert "Nobody could ask the Northbound and the Southbound databases of cloud" in " ".join(output.split())
