@@ -265,8 +265,7 @@ def test_a_zombie_is_reported(raft_cluster: t.Any, status: t.Any) -> None:
         lambda: status(cluster, control_sockets=[cluster.leader.control_socket]), lambda r: len(r["members"]) == 2
     )
     zombie.start(wait=False)
-    result = status(cluster)
-    assert "not_listed" in problems(result)
+    result = eventually(lambda: status(cluster), lambda r: "not_listed" in problems(r))
     assert result["writable"]
 
 

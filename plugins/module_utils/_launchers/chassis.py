@@ -199,9 +199,9 @@ await_others() {
         [ -z "$ports" ] || found="$found${found:+; }the kernel's datapath has the ports$ports, which the database of this node lacks"
         found="ovs-vswitchd is not started, because this node has another Open vSwitch: $found."
         found="$found Set ovs.mode: host to use it, or remove it. Nothing was changed."
+        echo "$found" >"$refused.new" && mv -f "$refused.new" "$refused" # first: probes ask for it
         [ "$found" = "$said" ] || say "$found"
         said=$found
-        echo "$found" >"$refused.new" && mv -f "$refused.new" "$refused"
         sleep "${OVS_OTHERS_PAUSE:-5}" &
         wait $!
     done
