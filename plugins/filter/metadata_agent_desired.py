@@ -42,7 +42,7 @@ RETURN = r"""
 _value:
   description:
     - C(config) is the text of the file, C(files) are paths of the certificate, C(problem) says why there can be no agent.
-    - C(service_units) and C(left_files) are options of M(c5c3.ovn.ovn_units), the latter for what a former agent leaves.
+    - C(service_units), C(left_units) and C(left_files) are options of M(c5c3.ovn.ovn_units), the latter two for a former agent.
     - C(former_settings) is the file that tells whether a former agent got its settings from the role, empty if it ends anyway.
   type: dict
   sample: {"config": "", "problem": "gateway1 is a gateway (group ovn_gateways) and gets no metadata agent"}

@@ -53,10 +53,11 @@ class MetadataAgentOptions:
 
 
 def desired_metadata_agent(given: Variables, southbound: t.Sequence[str], shared_secret: str) -> dict[str, t.Any]:
-    """Return `config` (the text of its file, with the secret), `service_units` and `left_files` (options of `ovn_units`), `files`, and `problem`.
+    """Return `config` (the text of its file, with the secret), `service_units`, `left_units` and `left_files` (options of `ovn_units`), `files`, `problem`.
 
-    `files` are the paths of its certificate, empty without TLS. `left_files` are what a former program leaves, and `former_settings` is the one by which it is
-    known as ours, empty if it is left in any case. `problem` says why this host cannot have an agent; it is empty if it can, and so is `config` if not.
+    `files` are the paths of its certificate, empty without TLS. `left_units` and `left_files` are of a former program: its units end first, for the files tell
+    the next run that it was ours. `former_settings` is the one by which that is known, empty if it is left in any case. `problem` says why this host cannot
+    have an agent; it is empty if it can, and so is `config` if not.
     """
     options = read_options(MetadataAgentOptions, given, PREFIX)
     if options.program not in PROGRAMS:
@@ -82,7 +83,8 @@ def desired_metadata_agent(given: Variables, southbound: t.Sequence[str], shared
     return {
         "config": "" if problem else render_ini(sections),
         "files": files,
-        "service_units": [*left_units, *service_units([options.service])],
+        "service_units": [{**unit, "enabled": True} for unit in service_units([options.service])],
+        "left_units": left_units,
         "left_files": left_files,
         "former_settings": former_settings,
         "problem": problem,

@@ -30,13 +30,13 @@ def service_files(services: t.Iterable[str], config: str, *, has_secret: bool = 
     return [{"path": drop_in_of(service), "content": content} for service in services]
 
 
-def service_units(services: t.Iterable[str]) -> list[dict[str, str]]:
-    """Return that the units run."""
+def service_units(services: t.Iterable[str]) -> list[dict[str, t.Any]]:
+    """Return that the units run. Whether they start with the machine is for who has installed them."""
     return [{"name": unit_name(service), "state": "started"} for service in services]
 
 
 def left_service(service: str) -> tuple[list[dict[str, str]], list[dict[str, t.Any]]]:
-    """Return files and units of a service that another one replaces: it ends, and starts with the machine no more."""
+    """Return files and units of a service that another one replaces: it ends, and no longer starts with the machine."""
     units = [{"name": unit_name(service), "enabled": False, "state": "stopped"}]
     return [{"path": drop_in_of(service), "state": "absent"}], units
 

@@ -36,7 +36,9 @@ def test_the_agent_has_its_own_certificate_and_the_secret() -> None:
         "ovsdb_connection = unix:/run/openvswitch/db.sock",
     ):
         assert f"\n{line}\n" in desired["config"]
-    assert desired["service_units"] == [{"name": "neutron-ovn-metadata-agent.service", "state": "started"}]
+    assert desired["service_units"] == [
+        {"name": "neutron-ovn-metadata-agent.service", "enabled": True, "state": "started"}
+    ]
 
 
 def test_another_secret_restarts_it() -> None:
@@ -53,10 +55,10 @@ def test_the_other_program_has_the_extension_and_replaces_the_first() -> None:
     desired = desired_metadata_agent(given, SOUTHBOUND, "s")
     assert "\n[agent]\nextensions = metadata\n" in desired["config"]
     assert "\novsdb_connection = unix:/run/openvswitch/db.sock\n" in desired["config"]
-    assert desired["service_units"] == [
-        {"name": "neutron-ovn-metadata-agent.service", "enabled": False, "state": "stopped"},
-        {"name": "neutron-ovn-agent.service", "state": "started"},
+    assert desired["left_units"] == [
+        {"name": "neutron-ovn-metadata-agent.service", "enabled": False, "state": "stopped"}
     ]
+    assert desired["service_units"] == [{"name": "neutron-ovn-agent.service", "enabled": True, "state": "started"}]
     assert desired["left_files"] == [
         {"path": "/etc/systemd/system/neutron-ovn-metadata-agent.service.d/50-c5c3-ovn.conf", "state": "absent"}
     ]
@@ -67,12 +69,11 @@ def test_the_way_back_ends_the_other_program_only_if_it_had_settings_of_ours() -
     desired = desired_metadata_agent(GIVEN, SOUTHBOUND, "s")
     path = desired["former_settings"]
     assert path == "/etc/systemd/system/neutron-ovn-agent.service.d/50-c5c3-ovn.conf"
-    started = {"name": "neutron-ovn-metadata-agent.service", "state": "started"}
-    assert (desired["service_units"], desired["left_files"]) == ([started], [])
+    assert (desired["left_units"], desired["left_files"]) == ([], [])
 
     desired = desired_metadata_agent({**GIVEN, "files_found": [path]}, SOUTHBOUND, "s")
     ended = {"name": "neutron-ovn-agent.service", "enabled": False, "state": "stopped"}
-    assert (desired["service_units"], desired["left_files"]) == ([ended, started], [{"path": path, "state": "absent"}])
+    assert (desired["left_units"], desired["left_files"]) == ([ended], [{"path": path, "state": "absent"}])
 
 
 @pytest.mark.parametrize("suffix", ["", ".service"])
@@ -83,8 +84,8 @@ def test_the_way_back_ends_the_other_program_only_if_it_had_settings_of_ours() -
 def test_a_unit_with_the_name_of_the_other_program_is_not_ended(program: str, service: str, suffix: str) -> None:
     given = {**GIVEN, "program": program, "service": service + suffix}
     desired = desired_metadata_agent(given, SOUTHBOUND, "s")
-    assert desired["service_units"] == [{"name": f"{service}.service", "state": "started"}]
-    assert (desired["left_files"], desired["former_settings"]) == ([], "")
+    assert desired["service_units"] == [{"name": f"{service}.service", "enabled": True, "state": "started"}]
+    assert (desired["left_units"], desired["left_files"], desired["former_settings"]) == ([], [], "")
 
 
 def test_in_check_mode_endpoints_may_follow() -> None:
