@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 
-from .._api.names import GROUP, Component, Object, labels, leader_proxy_name, scripts_name, selector
+from .._api.names import GROUP, Component, Object, labels, leader_proxy_name, selector
 from .._databases import DATABASES, PORTS
 from . import pods
 from .context import ManifestContext
@@ -61,9 +61,7 @@ def _service(context: ManifestContext, name: str) -> Object:
 def _daemon_set(context: ManifestContext, name: str, archive: bytes) -> Object:
     settings = context.spec.leader_proxy
     directories = [
-        pods.empty("run", pods.RUN),
-        pods.empty("tmp", pods.TEMPORARY),
-        pods.from_config_map("scripts", scripts_name(context.name), pods.SCRIPTS),
+        *pods.directories_of_archive(context.name),
         *pods.certificates(context.spec),
     ]
     return context.manifest(

@@ -8,7 +8,7 @@ northd: one of its pods is active, the others take over within milliseconds. Bes
 
 from __future__ import annotations
 
-from .._api.names import Object, labels, northd_name, scripts_name, selector
+from .._api.names import Object, labels, northd_name, selector
 from .._api.pod_fields import Resources
 from .._api.service_accounts import account_of, central_accounts
 from .._northd.command_line import NorthdSettings, control_socket, northd_command
@@ -23,9 +23,7 @@ _ASK = f"ovn-appctl -T 5 -t {_CONTROL}"
 def northd_deployment(context: ManifestContext) -> Object:
     mine = selector(context.name, "northd")
     directories = [
-        pods.empty("run", pods.RUN),
-        pods.empty("tmp", pods.TEMPORARY),
-        pods.from_config_map("scripts", scripts_name(context.name), pods.SCRIPTS),
+        *pods.directories_of_archive(context.name),
         pods.api_access(),
         *pods.certificates(context.spec),
     ]

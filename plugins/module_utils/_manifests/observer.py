@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._api.names import Object, issued_certificates_name, labels, observer_name, scripts_name, selector
+from .._api.names import Object, issued_certificates_name, labels, observer_name, selector
 from .._api.observer_settings import ISSUED_VARIABLE, RELAYS_VARIABLE
 from .._api.service_accounts import account_of, central_accounts
 from .._pki.issued import FILE_NAME
@@ -36,9 +36,7 @@ _TOLERATIONS: list[Object] = [
 def observer_deployment(context: ManifestContext) -> Object:
     name, mine = observer_name(context.name), selector(context.name, "observer")
     directories = [
-        pods.empty("run", pods.RUN),
-        pods.empty("tmp", pods.TEMPORARY),
-        pods.from_config_map("scripts", scripts_name(context.name), pods.SCRIPTS),
+        *pods.directories_of_archive(context.name),
         *pods.certificates(context.spec, "southbound"),
         *_issued(context),
     ]

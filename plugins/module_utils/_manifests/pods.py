@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._api.names import CA_KEY, CLIENT_CA_KEY, USER, Object
+from .._api.names import CA_KEY, CLIENT_CA_KEY, USER, Object, scripts_name
 from .._api.pod_fields import Image, Resources
 from .._api.spec import ClusterSpec
 from .._databases import Database
@@ -107,6 +107,11 @@ def from_config_map(name: str, config_map: str, path: str) -> tuple[Object, Obje
         {"name": name, "configMap": {"name": config_map}},
         {"name": name, "mountPath": path, "readOnly": True},
     )
+
+
+def directories_of_archive(name: str) -> list[tuple[Object, Object]]:
+    """Return volumes and mounts of what a container needs that runs our archive, in the control plane of this name."""
+    return [empty("run", RUN), empty("tmp", TEMPORARY), from_config_map("scripts", scripts_name(name), SCRIPTS)]
 
 
 def from_optional_config_map(name: str, config_map: str, path: str) -> tuple[Object, Object]:
