@@ -25,6 +25,9 @@ OURS = "c5c3-ovn-"
 OUR_DROP_IN = "/50-c5c3-ovn.conf"  # in a unit of somebody else
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+(?= UTC)")
 _ENABLED = ("enabled", "enabled-runtime")
+# Of a file without an [Install] section, or one that systemd makes itself: it says by other means when it starts, and enabling changes nothing (systemctl(1),
+# is-enabled).
+_NOT_TO_ENABLE = ("static", "indirect", "generated", "transient")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,6 +191,16 @@ def forbidding_verbs(unit: Unit) -> list[str]:
     return ["disable"] if unit.file_state in _ENABLED else []
 
 
+def enabling_warnings(desired: t.Iterable[DesiredUnit], units: t.Mapping[str, Unit]) -> list[str]:
+    """Return a sentence for each unit that is to be enabled and has nothing that says when."""
+    return [
+        f"{one.name} has no [Install] section, so it starts with the machine only if another unit wants it. To have it start by itself, add "
+        "WantedBy=multi-user.target to an [Install] section of its file, then run again."
+        for one in desired
+        if one.enabled and units[one.name].file_state == "static"
+    ]
+
+
 def systemctl_verbs(desired: DesiredUnit, unit: Unit) -> list[str]:
     """Return the systemctl verbs that lead to the desired state, in order."""
     verbs = []
@@ -196,7 +209,7 @@ def systemctl_verbs(desired: DesiredUnit, unit: Unit) -> list[str]:
         if unit.active_state in ("active", "activating", "reloading"):
             verbs.append("stop")
         return verbs
-    if desired.enabled is True and unit.file_state != "enabled":
+    if desired.enabled is True and unit.file_state not in ("enabled", *_NOT_TO_ENABLE):
         verbs.append("enable")
     if desired.enabled is False and unit.file_state in _ENABLED:
         verbs.append("disable")

@@ -82,7 +82,8 @@ options:
         type: str
         required: true
       enabled:
-        description: Whether it starts with the machine. Left alone if absent.
+        description:
+          - Whether it starts with the machine. Left alone if absent. A unit without an C([Install]) section cannot be enabled; that is a warning.
         type: bool
       state:
         description: Whether it runs now. Left alone if absent.

@@ -11,7 +11,13 @@ import subprocess
 import pytest
 from conftest import RunModule
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._units import forbidding_verbs, parse_show
+from ansible_collections.c5c3.ovn.plugins.module_utils._units import (
+    DesiredUnit,
+    enabling_warnings,
+    forbidding_verbs,
+    parse_show,
+    systemctl_verbs,
+)
 
 
 def _mode(path: pathlib.Path) -> int:
@@ -135,3 +141,33 @@ def test_what_systemd_masks(tmp_path: pathlib.Path, unit: str, verbs: list[str])
         assert systemctl(verb).returncode == 0
     assert enabled is (unit not in ("absent.service", "masked.service"))
     assert systemctl("is-enabled").returncode != 0
+
+
+@pytest.mark.skipif(not shutil.which("systemctl"), reason="NOT TESTED: systemd is not installed")
+@pytest.mark.parametrize(
+    ("install", "state", "verbs"),
+    [
+        ("[Install]\nWantedBy=multi-user.target\n", "disabled", ["enable"]),
+        ("[Install]\nAlso=other.socket\n", "indirect", []),
+        ("", "static", []),
+    ],
+)
+def test_what_systemd_enables(tmp_path: pathlib.Path, install: str, state: str, verbs: list[str]) -> None:
+    """A unit whose state stays what it is when systemd enables it is not enabled by each run."""
+    name, units = "one.service", tmp_path / "etc/systemd/system"
+    units.mkdir(parents=True)
+    (units / name).write_text(f"[Service]\nExecStart=/bin/true\n{install}")
+    (units / "other.socket").write_text("[Socket]\nListenStream=/run/x\n[Install]\nWantedBy=sockets.target\n")
+    desired = DesiredUnit(name, enabled=True)
+
+    def systemctl(verb: str) -> str:
+        command = ["systemctl", f"--root={tmp_path}", verb, name]
+        return subprocess.run(command, check=False, capture_output=True, text=True, timeout=30).stdout.strip()
+
+    for expected, wanted in ((state, verbs), ("enabled" if verbs else state, [])):
+        assert systemctl("is-enabled") == expected
+        (unit,) = parse_show(f"Id={name}\nLoadState=loaded\nUnitFileState={expected}\n")
+        assert systemctl_verbs(desired, unit) == wanted
+        told = enabling_warnings([desired], {name: unit})
+        assert [f"{name} has no [Install] section" in one for one in told] == [True] * (state == "static")
+        systemctl("enable")

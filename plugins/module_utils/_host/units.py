@@ -14,7 +14,7 @@ import typing as t
 from .._commands import Commands
 from .._errors import InvalidInput, Refused
 from .._pki.files import Ownership, activate, attribute_problem, delete, read, write_pending
-from .._units import DesiredUnit, running_masked, systemctl_verbs
+from .._units import DesiredUnit, enabling_warnings, running_masked, systemctl_verbs
 from .keep_for import OPTION as KEEP_FOR
 from .keep_for import read_reasons_to_keep
 from .systemctl import predict_unit, read_units, systemctl
@@ -106,7 +106,7 @@ def _apply(params: t.Mapping[str, t.Any], commands: Commands, *, check_mode: boo
     actions = [f"write {diff['after_header']}" for diff in diffs] + verbs
     actions += [f"delete {diff['before_header']}" for diff in deleted]
     diffs += [*deleted, {"before": "", "after": "".join(f"{verb}\n" for verb in verbs)}]
-    return {"changed": bool(actions), "actions": actions, "diff": diffs}
+    return {"changed": bool(actions), "actions": actions, "diff": diffs, "warnings": enabling_warnings(desired, units)}
 
 
 def _is_skipped(file: t.Mapping[str, t.Any]) -> bool:

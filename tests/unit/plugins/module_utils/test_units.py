@@ -70,6 +70,11 @@ STARTED = DesiredUnit(NAME, enabled=True, state="started")
         pytest.param(STARTED, dataclasses.replace(UP, active_state="activating", main_pid=0), [], id="it is starting"),
         pytest.param(DesiredUnit(NAME, enabled=True), FRESH, ["enable"], id="only enabled"),
         pytest.param(
+            STARTED, dataclasses.replace(UP, file_state="enabled-runtime"), ["enable"], id="enabled until the next boot"
+        ),
+        pytest.param(STARTED, dataclasses.replace(UP, file_state="static"), [], id="nothing says when it starts"),
+        pytest.param(STARTED, dataclasses.replace(UP, file_state="generated"), [], id="systemd has made it"),
+        pytest.param(
             DesiredUnit(NAME, enabled=False, state="stopped"), UP, ["disable", "stop"], id="disabled and stopped"
         ),
         pytest.param(DesiredUnit(NAME, enabled=False, state="stopped"), ABSENT, [], id="was never there"),
