@@ -184,6 +184,14 @@ def test_tls(raft_cluster: MakeCluster, pki: Pki, run_module: RunModule) -> None
     assert not ran["northd_alive"]
 
 
+def test_tls_files_are_missing_behind_a_socket_that_answers(raft_cluster: MakeCluster, run_module: RunModule) -> None:
+    northbound = raft_cluster(1, "northbound")
+    files = {name: f"/nowhere/{name}.pem" for name in ("private_key", "certificate", "ca_certificate")}
+    endpoints = {"northbound": [*northbound.sockets, "ssl:127.0.0.1:1"], "southbound": northbound.sockets}
+    ran = run_module("ovn_sync", {**endpoints, **files, "timeout": 5}, may_fail=True)
+    assert ran["msg"] == "private_key '/nowhere/private_key.pem' does not exist on this host."
+
+
 def test_certificates_that_are_served(raft_cluster: MakeCluster, pki: Pki, run_module: RunModule) -> None:
     northbound = raft_cluster(1, "northbound", tls=True)
     member = northbound.members[0]
