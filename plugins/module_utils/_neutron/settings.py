@@ -69,6 +69,7 @@ class ServerOptions:
     vlan_ranges: t.Sequence[str] = ()
     network_types: t.Sequence[str] = ("geneve",)
     extension_drivers: t.Sequence[str] = ("port_security",)
+    service_plugins: t.Sequence[str] = ()
     dns_servers: t.Sequence[str] = ()
 
 
@@ -94,6 +95,8 @@ def server_sections(connection: OvnConnection, options: ServerOptions) -> dict[s
             "ovsdb_retry_max_interval": options.retry_max_interval,
         },
     }
+    if options.service_plugins:
+        sections["DEFAULT"]["service_plugins"] = list(options.service_plugins)
     if options.flat_networks:
         sections["ml2_type_flat"] = {"flat_networks": list(options.flat_networks)}
     if options.vlan_ranges:

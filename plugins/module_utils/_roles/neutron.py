@@ -66,6 +66,7 @@ class NeutronOptions:
     vlan_ranges: t.Any = ()
     network_types: t.Any = ("geneve",)
     extension_drivers: t.Any = ("port_security",)
+    service_plugins: t.Any = ()
     dns_servers: t.Any = ()
     config: t.Any = dataclasses.field(default_factory=dict)
     secret: str = ""
@@ -193,6 +194,7 @@ def _server_options(options: NeutronOptions) -> ServerOptions:
         vlan_ranges=as_list(options.vlan_ranges),
         network_types=as_list(options.network_types),
         extension_drivers=as_list(options.extension_drivers),
+        service_plugins=as_list(options.service_plugins),
         dns_servers=as_list(options.dns_servers),
     )
 

@@ -51,6 +51,7 @@ def test_options_reach_their_sections() -> None:
             vlan_ranges=["physnet1:100:200"],
             network_types=["geneve", "vlan"],
             extension_drivers=["port_security", "qos"],
+            service_plugins=["ovn-router", "trunk"],
             dns_servers=["192.0.2.53"],
         ),
     )
@@ -64,6 +65,7 @@ def test_options_reach_their_sections() -> None:
         "ovsdb_retry_max_interval": 8,
         "dns_servers": ["192.0.2.53"],
     }
+    assert sections["DEFAULT"]["service_plugins"] == ["ovn-router", "trunk"]
     assert sections["ml2"]["tenant_network_types"] == ["geneve", "vlan"]
     assert sections["ml2"]["extension_drivers"] == ["port_security", "qos"]
     assert sections["ml2_type_flat"] == {"flat_networks": ["physnet1"]}
@@ -72,6 +74,7 @@ def test_options_reach_their_sections() -> None:
 
 def test_what_nobody_declares_is_left_to_the_rest_of_the_configuration() -> None:
     sections = server_sections(PLAIN, ServerOptions())
+    assert "service_plugins" not in sections["DEFAULT"]
     assert "ml2_type_flat" not in sections
     assert "ml2_type_vlan" not in sections
     assert "dns_servers" not in sections["ovn"]

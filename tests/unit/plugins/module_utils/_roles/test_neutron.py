@@ -171,6 +171,18 @@ def test_helm_gets_the_members_and_the_names_of_the_secret_wherever_the_role_run
     assert ovn["ovn_nb_private_key"] == "/etc/neutron/ovn/tls.key"
 
 
+def test_service_plugins_reach_the_file_and_helm_and_are_set_in_one_place() -> None:
+    plugins = {"service_plugins": ["ovn-router", "trunk"]}
+    for place in (MACHINE, CLUSTER):
+        desired = desired_neutron({**place, **plugins}, ENDPOINTS)
+        assert options_of(desired["config"], "DEFAULT")["service_plugins"] == "ovn-router,trunk"
+        assert desired["helm"]["conf"]["neutron"]["DEFAULT"]["service_plugins"] == "ovn-router,trunk"
+    by_hand = {"config": {"DEFAULT": {"service_plugins": "ovn-router"}}}
+    assert "service_plugins = ovn-router\n" in desired_neutron({**MACHINE, **by_hand}, ENDPOINTS)["config"]
+    with pytest.raises(InvalidInput, match="sets service_plugins in"):
+        desired_neutron({**MACHINE, **by_hand, **plugins}, ENDPOINTS)
+
+
 def test_an_ovn_of_others_has_one_southbound_port_and_says_where_it_is() -> None:
     foreign = {name: {**variables, "ovn_central_managed": False} for name, variables in HOSTS.items()}
     assert neutron_endpoints(foreign, ["db1"], {}) == {
