@@ -10,13 +10,19 @@ from __future__ import annotations
 
 import typing as t
 
-from .ini import Sections, plain_value
+from .ini import Sections, file_value
 
 # Sections that the chart keeps in neutron.conf; the others belong to ml2_conf.ini.
 _OF_NEUTRON_CONF = ("DEFAULT",)
-_MOUNT_NAME = "ovn-client-certificate"
-# Pods of the chart that connect to the databases, as their keys in `pod.mounts`
-_SERVER_PODS = ("neutron_server", "neutron_rpc_server", "neutron_ovn_db_sync")
+# As Genestack calls its own, which ours takes the place of: a patch that it makes after Helm names this volume.
+_MOUNT_NAME = "ovn-tls"
+# The processes of the chart run as 42424, and files of a Secret are root's: without this group of the pod (fsGroup) they could not read the key.
+_GROUP = 42424
+# Agents on compute nodes. The chart gives them the endpoints of the server, which no compute node may use, and no certificate.
+_AGENTS = ("daemonset_ovn_metadata_agent", "daemonset_ovn_agent")
+# Pods of the chart that connect to the databases, as their keys in `pod.mounts`. Its CronJob neutron_ovn_db_sync (off by default) is none of them: with a mount
+# its template is no YAML any more (2026.1.0), and Helm fails.
+_SERVER_PODS = ("neutron_server", "neutron_rpc_server")
 
 
 def helm_overrides(sections: Sections, *, secret: str = "", directory: str = "") -> dict[str, t.Any]:
@@ -26,19 +32,25 @@ def helm_overrides(sections: Sections, *, secret: str = "", directory: str = "")
     overrides: dict[str, t.Any] = {
         "network": {"backend": ["ovn"]},
         "conf": {"neutron": neutron, "plugins": {"ml2_conf": ml2}},
+        "manifests": dict.fromkeys(_AGENTS, False),
     }
     if secret:
-        mounts = {
-            "volumes": [{"name": _MOUNT_NAME, "secret": {"secretName": secret, "defaultMode": 0o440}}],
-            "volumeMounts": [{"name": _MOUNT_NAME, "mountPath": directory, "readOnly": True}],
+        overrides["pod"] = {
+            "mounts": {name: {name: _mounts(secret, directory)} for name in _SERVER_PODS},
+            "security_context": {name: {"pod": {"fsGroup": _GROUP}} for name in _SERVER_PODS},
         }
-        overrides["pod"] = {"mounts": {name: {name: mounts} for name in _SERVER_PODS}}
     return overrides
 
 
-def _values(section: str, options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The chart passes texts, numbers and booleans on as they are; lists and dictionaries become texts."""
+def _mounts(secret: str, directory: str) -> dict[str, t.Any]:
     return {
-        name: value if isinstance(value, (bool, int, float)) else plain_value(section, name, value)
-        for name, value in options.items()
+        "volumes": [{"name": _MOUNT_NAME, "secret": {"secretName": secret, "defaultMode": 0o440}}],
+        "volumeMounts": [{"name": _MOUNT_NAME, "mountPath": directory, "readOnly": True}],
+    }
+
+
+def _values(section: str, options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Texts, but for booleans, which templates of the chart may ask for. Of a number Helm would make 1e+06, which Neutron does not take."""
+    return {
+        name: value if isinstance(value, bool) else file_value(section, name, value) for name, value in options.items()
     }

@@ -25,8 +25,7 @@ def render_ini(sections: Sections) -> str:
     """
     blocks = []
     for section, options in sections.items():
-        # oslo.config replaces $NAME by the value of an option.
-        lines = [f"{name} = {plain_value(section, name, value).replace('$', '$$')}" for name, value in options.items()]
+        lines = [f"{name} = {file_value(section, name, value)}" for name, value in options.items()]
         if lines:
             blocks.append("\n".join([f"[{section}]", *lines]) + "\n")
     return "\n".join([_HEADER, *blocks])
@@ -88,6 +87,11 @@ def check_extra(extra: t.Any, ours: Sections, option: str) -> dict[str, dict[str
                 f"{option} sets {', '.join(twice)} in [{section}], which the collection sets itself. Remove it there and use the option of the role."
             )
     return normalized(extra)
+
+
+def file_value(section: str, name: str, value: t.Any) -> str:
+    """Return a value as it stands in a file, where oslo.config replaces $NAME by the value of an option; errors as of `plain_value`."""
+    return plain_value(section, name, value).replace("$", "$$")
 
 
 def plain_value(section: str, name: str, value: t.Any) -> str:
