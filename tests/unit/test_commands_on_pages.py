@@ -28,6 +28,8 @@ NEUTRON = {
 }
 # Containers of Kolla.
 KOLLA = {"ovn_nb_db", "ovn_sb_db", "ovn_northd"}
+# A key of the chart's values.
+OPENSTACK_HELM = {"ovn_vpn"}
 # Names of rows.
 OVN_KUBERNETES = {"ovn_cluster_router"}
 
@@ -71,7 +73,8 @@ def variables() -> frozenset[str]:
             facts |= set(re.findall(r"\bov[ns]_\w+", path.read_text(encoding="utf-8")))
     for path in ROOT.glob("plugins/module_utils/**/*.py"):
         facts |= set(re.findall(r'"(ovn_\w+)"', path.read_text(encoding="utf-8")))
-    return frozenset(known_variables() | facts | MODULES | ROLES | GROUPS | NEUTRON | KOLLA | OVN_KUBERNETES)
+    of_others = NEUTRON | KOLLA | OPENSTACK_HELM | OVN_KUBERNETES
+    return frozenset(known_variables() | facts | MODULES | ROLES | GROUPS | of_others)
 
 
 def unknown_variables(text: str) -> list[str]:
