@@ -65,7 +65,9 @@ def _fill(api: Api, number: int, wanted: int) -> None:
         ip_version=4,
         cidr=f"10.{1 + number // 128}.{number % 128 * 2}.0/23",
     )
-    missing = wanted - len(api.call("GET", f"ports?network_id={network['id']}&device_owner=compute:crowd&fields=id")["ports"])
+    missing = wanted - len(
+        api.call("GET", f"ports?network_id={network['id']}&device_owner=compute:crowd&fields=id")["ports"]
+    )
     port = {"project_id": "demo", "network_id": network["id"], "device_owner": "compute:crowd"}
     while missing > 0:
         api.call("POST", "ports", {"ports": [port] * min(_AT_ONCE, missing)})

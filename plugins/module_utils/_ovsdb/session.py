@@ -75,7 +75,9 @@ class Session:
         if any(endpoint.scheme == "ssl" for endpoint in self.endpoints):
             from .tls import client_context
 
-            client_context(tls)  # names a file that cannot be used: a socket of this host may have answered before they were read
+            client_context(
+                tls
+            )  # names a file that cannot be used: a socket of this host may have answered before they were read
             ovs.stream.Stream.ssl_set_private_key_file(tls.private_key)
             ovs.stream.Stream.ssl_set_certificate_file(tls.certificate)
             ovs.stream.Stream.ssl_set_ca_cert_file(tls.ca_certificate)
