@@ -112,6 +112,7 @@ REFUSED = [
         metadata_agent(image={"repository": "r"}),
         r"metadataAgent\.image: .*no image",
     ),
+    ("an unknown program of the metadata agent", metadata_agent(program="x"), r"metadataAgent\.program"),
     ("a metadata agent without Nova", metadata_agent(novaMetadata={}), r"metadataAgent: .*novaMetadata\.host"),
     ("a metadata agent without a secret", metadata_agent(sharedSecretRef=None), r"metadataAgent: .*sharedSecretRef"),
     (

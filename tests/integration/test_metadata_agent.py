@@ -18,6 +18,7 @@ AGENT: dict[str, t.Any] = {
     "novaMetadata": {"host": "nova.example.com"},
     "sharedSecretRef": {"name": "nova-metadata"},
 }
+IMAGE = "registry.example.com/neutron:2025.1"
 GATEWAY = {"nodeSelector": {"gateway": "yes"}}
 
 
@@ -103,6 +104,33 @@ def test_enable_change_and_disable(hypervisors: Hypervisors) -> None:
     # Nothing of it touched the pods of the others, nor the Secret, which is not ours.
     assert hypervisors.generations() == others
     hypervisors.get(f"/api/v1/namespaces/{hypervisors.namespace}/secrets/nova-metadata")
+
+
+def test_another_program_is_one_rollout(hypervisors: Hypervisors) -> None:
+    """And so is the way back. No pod of the others is touched."""
+    write_secret(hypervisors, metadata_proxy_shared_secret="s3cret")
+    hypervisors(spec=spec())
+    others = {name: generation for name, generation in hypervisors.generations().items() if name != NAME}
+    place = f"/apis/apps/v1/namespaces/{hypervisors.namespace}/daemonsets/{NAME}"
+    uid = hypervisors.get(place)["metadata"]["uid"]
+    for generation, program in ((2, "neutron-ovn-agent"), (3, "neutron-ovn-metadata-agent")):
+        wanted = spec(program=program)
+        predicted = changed(hypervisors(check=True, spec=wanted))
+        assert predicted == {f"ConfigMap {NAME}": "changed", f"DaemonSet {NAME}": "changed"}
+        # No agent ends before the nodes have looked whether the image has that program.
+        assert hypervisors(check=True, wait=True, spec=wanted)["steps"] == [f"pull {IMAGE} on the nodes"]
+        assert changed(hypervisors(spec=wanted)) == predicted
+        assert not hypervisors(spec=wanted)["changed"]
+        assert hypervisors.generations() == {**others, NAME: generation}
+        # The same DaemonSet, so Kubernetes replaces pods of a node, and never adds one.
+        found = hypervisors.get(place)
+        assert found["metadata"]["uid"] == uid
+        assert found["spec"]["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
+        (container,) = found["spec"]["template"]["spec"]["containers"]
+        assert {"name": "OVN_METADATA_PROGRAM", "value": program} in container["env"]
+    ran = hypervisors(may_fail=True, spec=spec(program="neutron-ovn-agent", extraConfig={"agent": {"extensions": "x"}}))
+    assert "spec.metadataAgent.extraConfig sets extensions in [agent] to x" in ran["msg"]
+    assert hypervisors.generations()[NAME] == 3
 
 
 def test_the_secret_is_nowhere_else(hypervisors: Hypervisors) -> None:

@@ -48,22 +48,31 @@ class Container:
             real = sys.executable if program == "python3" else shutil.which(program)
             if real is not None:
                 (self.bin / program).symlink_to(real)
-        agent = self.bin / "neutron-ovn-metadata-agent"
-        agent.write_text(AGENT.format(python=sys.executable))
-        agent.chmod(0o755)
+        self.program = ""
+        self.install("neutron-ovn-metadata-agent")
         self.tls: dict[str, pathlib.Path] = {}
         self.launcher: Daemon | None = None
         self.database: Daemon | None = None
 
+    def install(self, program: str) -> None:
+        """Make it the agent, and the only one in the image."""
+        if self.program:
+            (self.bin / self.program).unlink()
+        agent = self.bin / program
+        agent.write_text(AGENT.format(python=sys.executable))
+        agent.chmod(0o755)
+        self.program = program
+
     @staticmethod
     def contract() -> set[str]:
-        ours = {"neutron-ovn-metadata-agent", "haproxy", "privsep-helper"}
+        ours = {"haproxy", "privsep-helper"}
         needed = [one for one in CONTRACT if one.container == "ovn-metadata-agent" and not one.optional]
         return {program for one in needed for program in one.programs} - ours
 
     def command(self, verb: str) -> list[str]:
         environment = {
             "PATH": self.bin,
+            "OVN_METADATA_PROGRAM": self.program,
             "OVN_METADATA_SETTINGS": self.settings,
             "OVN_METADATA_SECRET": self.secret,
             "OVN_METADATA_STATE": self.state,
@@ -167,7 +176,9 @@ def test_the_secret_reaches_the_agent_alone(container: Container, secret: str, w
             assert secret.strip().encode() not in pathlib.Path("/proc", pid, kind).read_bytes()
 
 
-def test_an_agent_that_ends_ends_the_container(container: Container) -> None:
+@pytest.mark.parametrize("program", ["neutron-ovn-metadata-agent", "neutron-ovn-agent"])
+def test_an_agent_that_ends_ends_the_container(container: Container, program: str) -> None:
+    container.install(program)
     container.start_database()
     container.vsctl("set", "Open_vSwitch", ".", "external_ids:system-id=worker-1")
     launcher = container.start()
@@ -175,7 +186,7 @@ def test_an_agent_that_ends_ends_the_container(container: Container) -> None:
     (child,) = pathlib.Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
     os.kill(int(child), signal.SIGKILL)
     assert launcher.wait(10) == 128 + signal.SIGKILL
-    assert "neutron-ovn-metadata-agent ended with exit code 137" in container.log.read_text()
+    assert f"{program} ended with exit code 137" in container.log.read_text()
     # The next start goes over what is left.
     container.start()
     container.until_ready()

@@ -14,6 +14,9 @@ from clusters import FOLDER, HYPERVISORS, ROOT, Guest, client, run
 IMAGE = "localhost/neutron:test"
 NOVA, SECRET, KEY = "nova-metadata", "nova-metadata", "metadata_proxy_shared_secret"
 METADATA = "169.254.169.254"
+METADATA_AGENT, OVN_AGENT = "neutron-ovn-metadata-agent", "neutron-ovn-agent"
+# How the keys start that each program writes into the row of its chassis.
+KEYS = {METADATA_AGENT: "neutron:ovn-metadata", OVN_AGENT: "neutron:ovn-neutron-agent"}
 _ADDRESS = "198.19.0.250"  # of the metadata port, in the network of the guests
 
 

@@ -1,16 +1,32 @@
-"""Metadata agents on the hypervisors: the real one in its pods, and guests that ask 169.254.169.254. Nova and Neutron's API have stand-ins."""
+"""Metadata agents on the hypervisors: the real ones in their pods, and guests that ask 169.254.169.254. Nova and Neutron's API have stand-ins."""
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import json
+import subprocess
+import threading
 import time
 import typing as t
 
 import pytest
 from clusters import HYPERVISORS, Guest, Object, client, extra, hypervisor_nodes, playbook, pod_on, wait_for
-from metadata import Network, answers, build_image, is_serving, on_node, specification, start_nova, stop_nova
+from metadata import (
+    KEYS,
+    METADATA_AGENT,
+    OVN_AGENT,
+    Network,
+    answers,
+    build_image,
+    is_serving,
+    on_node,
+    specification,
+    start_nova,
+    stop_nova,
+)
 
-COMPONENT = "metadata-agent"
+COMPONENT, DAEMON_SET = "metadata-agent", "ovn-metadata-agent"
 OWN = extra({"ovn_node_certificates": "own"})  # the stricter case: relays let a node write what is of its own chassis
 
 Instances = tuple[Network, dict[str, Guest]]
@@ -45,9 +61,9 @@ def instances() -> t.Iterator[Instances]:
         network.delete()
 
 
-def with_agents() -> tuple[str, ...]:
+def with_agents(**agent: t.Any) -> tuple[str, ...]:
     """The arguments of a run."""
-    return (*OWN, *extra(specification()))
+    return (*OWN, *extra(specification(**agent)))
 
 
 def wait_answers(guests: dict[str, Guest]) -> None:
@@ -63,15 +79,58 @@ def registered() -> dict[str, Object]:
     return {name: dict(found[1]) for name, found in shown["data"]}
 
 
-def repeated(node: str) -> int:
+def repeated(node: str, program: str) -> int:
     """The number of Neutron that the agent of the node has repeated last."""
-    return int(registered().get(node, {}).get("neutron:ovn-metadata-sb-cfg", 0))
+    return int(registered().get(node, {}).get(f"{KEYS[program]}-sb-cfg", 0))
 
 
-def agent_processes(node: str) -> str:
-    """Process identifiers of what belongs to an agent there, one a line, and the exit code of pgrep: "1" is none, and not that pgrep is missing."""
+def expect_that_they_live(program: str) -> None:
+    """Neutron raises the number, as it does to ask, and each agent repeats it. No row names an agent of the other program."""
+    before = int(client("southbound", "get", "SB_Global", ".", "nb_cfg"))
+    client("northbound", "--wait=sb", "sync")
+    (other,) = {*KEYS} - {program}
+    for node in hypervisor_nodes():
+        # It listens, and is ready by that, before it registers.
+        wait_for(f"{program} in the row of {node}", lambda: f"{KEYS[program]}-id" in registered().get(node, {}), 30)  # noqa: B023 called at once
+        assert not [key for key in registered()[node] if key.startswith(KEYS[other])], node
+        wait_for(f"the agent on {node}", lambda: repeated(node, program) > before, 30)  # noqa: B023 called at once
+
+
+def processes(node: str, pattern: str) -> set[str]:
+    """Their identifiers. Exit code 1 of pgrep is none, and not that pgrep is missing."""
+    return set(on_node(node, "sh", "-c", f"pgrep --full '{pattern}' || [ $? = 1 ]").split())
+
+
+def agent_processes(node: str) -> set[str]:
+    """Those of what belongs to an agent there."""
     # Brackets, so that the command line of this shell is not one of them.
-    return on_node(node, "sh", "-c", "pgrep --full '[h]aproxy|[n]eutron|[p]rivsep'; echo $?").strip()
+    return processes(node, "[h]aproxy|[n]eutron|[p]rivsep")
+
+
+@contextlib.contextmanager
+def counted_agents() -> t.Iterator[set[int]]:
+    """How many pods of agents a node has had at a time, meanwhile."""
+    seen, over = set[int](), threading.Event()
+
+    def look() -> None:
+        while not over.wait(0.2):
+            with contextlib.suppress(AssertionError, subprocess.TimeoutExpired):
+                nodes = [pod["spec"].get("nodeName") for pod in HYPERVISORS.pods(COMPONENT)]
+                seen.update(collections.Counter(filter(None, nodes)).values())
+
+    looker = threading.Thread(target=look)
+    looker.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        looker.join()
+
+
+def generation() -> int:
+    found = HYPERVISORS.get("daemonset", DAEMON_SET)
+    assert found is not None
+    return int(found["metadata"]["generation"])
 
 
 def containers(node: str) -> set[str]:
@@ -89,12 +148,7 @@ def test_each_guest_is_told_what_is_its_own(instances: Instances) -> None:
 
 
 def test_neutron_sees_that_they_live(instances: Instances) -> None:
-    """Neutron raises the number, as it does to ask, and each agent repeats it."""
-    before = int(client("southbound", "get", "SB_Global", ".", "nb_cfg"))
-    client("northbound", "--wait=sb", "sync")
-    for node in hypervisor_nodes():
-        assert "neutron:ovn-metadata-id" in registered().get(node, {}), node
-        wait_for(f"the agent on {node}", lambda: repeated(node) > before, 30)  # noqa: B023 called at once
+    expect_that_they_live(METADATA_AGENT)
 
 
 def test_a_second_run_changes_nothing() -> None:
@@ -122,13 +176,50 @@ def test_an_agent_that_died_is_back(how: str, instances: Instances) -> None:
     print(f"{how}: answered {time.monotonic() - start:.1f} s after it was killed")
 
 
+def replaced(program: str, guests: dict[str, Guest]) -> None:
+    """Have another program answer: one rollout, and a node never has two agents."""
+    (other,) = {*KEYS} - {program}
+    before = generation()
+    with counted_agents() as counted:
+        ran = playbook("hypervisors", *with_agents(program=program))
+    assert generation() == before + 1
+    assert counted == {1}, ran.log
+    wait_answers(guests)
+    for node in hypervisor_nodes():
+        assert processes(node, f"^{other}") == set(), "it has ended"
+    expect_that_they_live(program)
+    assert playbook("hypervisors", *with_agents(program=program)).changed == []
+
+
+def test_the_other_program_takes_over(instances: Instances) -> None:
+    """Guests get their metadata from it as they did, also when it was killed; and from the first one again."""
+    network, guests = instances
+    replaced(OVN_AGENT, guests)
+    node = min(guest.node for guest in guests.values())
+    assert is_serving(node, network)
+    former = containers(node)
+    # It is two processes, and the first one starts the second again.
+    for which, same in (("--newest", True), ("--oldest", False)):
+        before, start = processes(node, f"^{OVN_AGENT}"), time.monotonic()
+        HYPERVISORS.exec(pod_on(COMPONENT, node), "pkill", "--signal", "KILL", which, "--full", f"^{OVN_AGENT}")
+        wait_for("another process", lambda: processes(node, f"^{OVN_AGENT}") - before, 60, pause=0.2)  # noqa: B023 called at once
+        wait_answers(guests)
+        print(f"{which}: answered {time.monotonic() - start:.1f} s after it was killed")
+        if same:
+            assert containers(node) == former
+        else:
+            wait_for("another container", lambda: containers(node) - former, 30)
+    expect_that_they_live(OVN_AGENT)
+    replaced(METADATA_AGENT, guests)
+
+
 def test_without_agents_and_with_them_again(instances: Instances) -> None:
     """No process stays on the nodes. What their kernels keep is for the next agent: it takes over what is needed, and removes the rest."""
     network, guests = instances
     playbook("hypervisors", *OWN)
     for guest in guests.values():
         assert network.namespace in on_node(guest.node, "ip", "netns")
-        assert agent_processes(guest.node) == "1"
+        assert agent_processes(guest.node) == set()
     gone = max(guests, key=lambda instance: guests[instance].node)
     node = guests[gone].node
     guests.pop(gone).unplug()

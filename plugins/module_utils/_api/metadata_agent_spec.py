@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-`OVNCluster.spec.metadataAgent`: the OVN metadata agent of Neutron on the hypervisors.
+`OVNCluster.spec.metadataAgent`: Neutron's agent for metadata on the hypervisors.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from .._neutron.agent_container import SECRET_OPTION
+from .._neutron.metadata_agent import METADATA_AGENT, PROGRAMS
 from . import pod_fields
 from .declaration import Metadata, declare, optional_part, part
 from .fields import ACCOUNT, Schema, mapping, number, rule, text
@@ -32,7 +33,7 @@ class MetadataAgentImage(Image):
     repository: str = field(
         metadata=declare(
             text(
-                "Registry and name of an image with neutron-ovn-metadata-agent and haproxy; needed if the agent is enabled.",
+                "Registry and name of an image with the program of the agent and haproxy; needed if the agent is enabled.",
                 default="",
                 maxLength=255,
             )
@@ -92,7 +93,8 @@ def _extra_config() -> Metadata:
     return declare(
         {
             "type": "object",
-            "description": "More options of the agent, by section of its configuration file and name. Those that other fields set are refused.",
+            "description": "More options of the agent, by section of its configuration file and name. Those that other fields set are refused. Who "
+            "gives neutron-ovn-agent more extensions names metadata among them.",
             "additionalProperties": options,
             "maxProperties": 32,
         }
@@ -105,9 +107,19 @@ class MetadataAgent(DaemonSetPods):
         metadata=declare(
             {
                 "type": "boolean",
-                "description": "Whether the hypervisors that are no gateways run neutron-ovn-metadata-agent.",
+                "description": "Whether the hypervisors that are no gateways run the agent.",
                 "default": False,
             }
+        )
+    )
+    program: t.Literal["neutron-ovn-metadata-agent", "neutron-ovn-agent"] = field(
+        metadata=declare(
+            text(
+                "What answers guests: the OVN metadata agent, or the OVN agent with its extension metadata, which is its successor. Another value replaces the "
+                "pods, one node after the other.",
+                enum=list(PROGRAMS),
+                default=METADATA_AGENT,
+            )
         )
     )
     image: MetadataAgentImage = field(metadata=part(MetadataAgentImage, "Image of the agent.", given=True))
@@ -147,7 +159,7 @@ class MetadataAgent(DaemonSetPods):
 def metadata_agent() -> Metadata:
     return part(
         MetadataAgent,
-        "The OVN metadata agent of Neutron, which answers guests at 169.254.169.254.",
+        "Neutron's agent for metadata, which answers guests at 169.254.169.254.",
         rule(
             "!self.enabled || (size(self.image.repository) > 0 && (size(self.image.tag) > 0 || has(self.image.digest)))",
             AGENT_NEEDS_IMAGE,

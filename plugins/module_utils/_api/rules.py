@@ -16,6 +16,7 @@ import typing as t
 from .._databases import DATABASES
 from .._errors import InvalidInput
 from .._neutron.agent_container import is_ours
+from .._neutron.metadata_agent import extensions_problem
 from .names import CLIENT_CA_KEY, MOST_MEMBERS, database_name, leader_proxy_name, member_name
 from .validation_messages import format_value
 
@@ -208,6 +209,8 @@ def _check_metadata_agent(agent: _Spec, hypervisors: _Spec) -> None:
                 raise InvalidInput(
                     f"{path}.extraConfig sets {option} in the section {section}, which follows from other fields of {path} and of the cluster. Remove it."
                 )
+    if wrong := extensions_problem(agent["program"], agent.get("extraConfig", {})):
+        raise InvalidInput(f"{path}.extraConfig {wrong}")
 
 
 def _check_bridges(mappings: list[_Spec]) -> None:

@@ -3,19 +3,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The script that starts neutron-ovn-metadata-agent in its container. Needs a shell, Python and the agent.
+The script that starts Neutron's agent for metadata in its container. Needs a shell, Python and the agent.
 """
 
 from __future__ import annotations
 
 SCRIPT = r"""#!/bin/sh
-# neutron-ovn-metadata-agent of one hypervisor node, in a container of its own.
+# Neutron's agent for metadata of one hypervisor node, in a container of its own.
 #
 #   ovn-metadata-launcher run     wait for what it needs of the node, then stay as its parent; its exit code
 #   ovn-metadata-launcher alive   it listens at its socket, or it has none yet
 #   ovn-metadata-launcher ready   it listens at its socket, which it makes when it has read the Southbound database
 #
 # Settings, all from the environment:
+#   OVN_METADATA_PROGRAM     neutron-ovn-metadata-agent, or neutron-ovn-agent with its extension metadata
 #   OVN_METADATA_SETTINGS    configuration file of the agent
 #   OVN_METADATA_SECRET      file with the secret that it shares with Nova: one line
 #   OVN_METADATA_STATE       state_path of the agent, in memory: the copy of the secret that the agent can read is there
@@ -88,7 +89,7 @@ run() {
     IFS= read -r secret <"$OVN_METADATA_SECRET" || [ -n "$secret" ] || { say "$OVN_METADATA_SECRET is empty"; exit 1; }
     rm -f "$socket" "$private"
     (umask 077 && printf '[DEFAULT]\nmetadata_proxy_shared_secret = %s\n' "$(literally "$secret")" >"$private") || exit 1
-    neutron-ovn-metadata-agent --config-file "$OVN_METADATA_SETTINGS" --config-file "$private" &
+    "$OVN_METADATA_PROGRAM" --config-file "$OVN_METADATA_SETTINGS" --config-file "$private" &
     child=$!
     trap 'kill "$child" 2>/dev/null' TERM INT
     wait "$child"
@@ -97,7 +98,7 @@ run() {
         wait "$child"
         code=$?
     done
-    say "neutron-ovn-metadata-agent ended with exit code $code"
+    say "$OVN_METADATA_PROGRAM ended with exit code $code"
     exit "$code"
 }
 
@@ -105,7 +106,7 @@ socket=$OVN_METADATA_STATE/metadata_proxy private=$OVN_METADATA_STATE/shared-sec
 case ${1-} in
 run) run ;;
 alive) [ ! -S "$socket" ] || listens ;;
-ready) listens || { echo "neutron-ovn-metadata-agent does not listen yet, see its log"; exit 1; } ;;
+ready) listens || { echo "$OVN_METADATA_PROGRAM does not listen yet, see its log"; exit 1; } ;;
 *) say "\"${1-}\" is none of run, alive, ready."; exit 1 ;;
 esac
 """

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
+from .._neutron.metadata_agent import METADATA_AGENT, OVN_AGENT
+
 if t.TYPE_CHECKING:
     from .._api.spec import ClusterSpec
 
@@ -87,9 +89,16 @@ CONTRACT = (
     Content(
         *("hypervisors", "metadata", "ovn-metadata-agent"),
         (
-            *("sh", "env", "haproxy", "ip", "kill", "neutron-ovn-metadata-agent", "privsep-helper", "python3"),
+            *("sh", "env", "haproxy", "ip", "kill", "privsep-helper", "python3"),
             *("rm", "sleep", "sysctl"),
         ),
+    ),
+    *(
+        Content(
+            *("hypervisors", "metadata", "ovn-metadata-agent", (program,)),
+            without=f"`metadataAgent.program` can only be {other}",
+        )
+        for program, other in ((METADATA_AGENT, OVN_AGENT), (OVN_AGENT, METADATA_AGENT))
     ),
     Content(
         *("hypervisors", "metadata", "ovn-metadata-agent", ("iptables", "iptables-save", "iptables-restore")),
@@ -139,7 +148,8 @@ def is_needed(content: Content, spec: ClusterSpec) -> bool:
     in_user_space = spec.ovs.datapath_type == "netdev" and "iptables-restore" in content.programs
     needs_openssl = spec.has_node_certificates and "openssl" in content.programs
     is_proxy = spec.leader_proxy.enabled and content.container == "leader-proxy"
-    return not content.optional or has_underlay or in_user_space or needs_openssl or is_proxy
+    is_program = content.programs == (spec.metadata_agent.program,)
+    return not content.optional or has_underlay or in_user_space or needs_openssl or is_proxy or is_program
 
 
 def guard_command(names: t.Sequence[str]) -> list[str]:

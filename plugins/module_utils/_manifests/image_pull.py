@@ -13,6 +13,7 @@ import typing as t
 from .._api.names import Component, Object, metadata, selector
 from .._api.service_accounts import account_of, hypervisor_accounts
 from .image_contract import GUARD_PROBE, guard_command, required_names, used_images
+from .metadata_agent import PROGRAM
 from .pods import container_security, pod_security, scheduling, tolerations
 
 if t.TYPE_CHECKING:
@@ -26,10 +27,19 @@ Images = t.Mapping[str, str]  # reference to pull policy
 
 
 def images_to_pull(desired: t.Iterable[Object], observed: t.Iterable[Object]) -> Images:
-    """Return the images of the desired DaemonSets that none of the observed ones has; none if none is observed: then there is no daemon to keep running."""
-    present = {one["image"] for one in _containers(observed)}
-    new = {one["image"]: one["imagePullPolicy"] for one in _containers(desired) if one["imagePullPolicy"] != "Never"}
-    return {reference: policy for reference, policy in new.items() if present and reference not in present}
+    """Return the images of the desired DaemonSets that none of the observed ones has, or has for another program than that of its container.
+
+    None if none is observed: then there is no daemon to keep running.
+    """
+    present = {_use(one) for one in _containers(observed)}
+    new = [one for one in _containers(desired) if one["imagePullPolicy"] != "Never" and _use(one) not in present]
+    return {one["image"]: one["imagePullPolicy"] for one in new} if present else {}
+
+
+def _use(container: Object) -> tuple[str, str]:
+    """Return the image and the program of it that the specification chooses, if it does: an image may have one and lack another."""
+    chosen = (one["value"] for one in container.get("env") or () if one["name"] == PROGRAM)
+    return container["image"], next(chosen, "")
 
 
 def _containers(daemon_sets: t.Iterable[Object]) -> t.Iterator[Object]:

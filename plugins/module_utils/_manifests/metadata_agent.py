@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The pod of neutron-ovn-metadata-agent on the hypervisors that are no gateways, and what it reads.
+The pod of Neutron's agent for metadata on the hypervisors that are no gateways, and what it reads.
 
 Its network namespaces belong to the node and outlive the pod; each haproxy in them ends with it, and the next agent starts it again.
 """
@@ -27,10 +27,12 @@ if t.TYPE_CHECKING:
 
 METADATA_AGENT = "ovn-metadata-agent"  # DaemonSet, ConfigMap and ServiceAccount
 METADATA_AGENT_COMPONENT: Component = "metadata-agent"
+# One name for both programs: pods that still run the former one read the file again when their container starts.
 SETTINGS_FILE, LAUNCHER = "neutron_ovn_metadata_agent.ini", "ovn-metadata-launcher"
 # Annotations of the pods: another value replaces them, as the agent reads its settings and the secret once.
 SETTINGS_HASH, SECRET_VERSION = f"{GROUP}/metadata-settings", f"{GROUP}/metadata-secret"
 
+PROGRAM = "OVN_METADATA_PROGRAM"  # variable of the container
 _SETTINGS, _SECRET, _NAMESPACES = "/settings", "/shared-secret", "/run/netns"
 # Not /var/lib/neutron: the name of the socket tells it from that of any other agent in the network of the node.
 _STATE = "/run/c5c3-ovn-metadata"
@@ -54,6 +56,7 @@ def metadata_agent_files(spec: ClusterSpec, southbound: t.Sequence[str], *, has_
         southbound,
         _tls_files(spec, has_tls=has_tls),
         NovaMetadataAddress(nova.host or "", nova.port, nova.protocol),
+        program=agent.program,
         open_vswitch=f"unix:{OVS_RUN}/db.sock",
         state_path=_STATE,
         workers=agent.workers,
@@ -135,6 +138,7 @@ def _container(spec: ClusterSpec, tls_secret: str | None) -> Object:
         return ["sh", f"{_SETTINGS}/{LAUNCHER}", verb]
 
     environment = {
+        PROGRAM: spec.metadata_agent.program,
         "OVN_METADATA_SETTINGS": f"{_SETTINGS}/{SETTINGS_FILE}",
         "OVN_METADATA_SECRET": f"{_SECRET}/secret",
         "OVN_METADATA_STATE": _STATE,

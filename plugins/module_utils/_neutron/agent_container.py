@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The settings of `neutron-ovn-metadata-agent` in a container, and which options are therefore none that users add. Pure.
+The settings of the agent for metadata in a container, whichever program it is, and which options are therefore none that users add. Pure.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from .ini import DEFAULT, has_option, merge_sections
-from .metadata_agent import metadata_agent_settings
+from .metadata_agent import METADATA_AGENT, extension_settings, metadata_agent_settings
 
 SECRET_OPTION = "metadata_proxy_shared_secret"
 _SOCKET_OPTION = "metadata_proxy_socket"  # in state_path, where probes look for it
@@ -32,6 +32,7 @@ def container_settings(
     tls: t.Sequence[str | None],
     nova: NovaMetadataAddress,
     *,
+    program: str,
     open_vswitch: str,
     state_path: str,
     workers: int | None,
@@ -54,12 +55,14 @@ def container_settings(
         "agent": {"root_helper": _ROOT_HELPER},
         "oslo_concurrency": {"lock_path": f"{state_path}/lock"},
     }
-    return merge_sections(ours, of_container)
+    return merge_sections(ours, of_container, extension_settings(program))
 
 
 def is_ours(section: str, option: str) -> bool:
-    """Return whether the agent has this option from `container_settings`, or from the Secret."""
+    """Return whether the agent has this option from `container_settings`, or from the Secret. Extensions are none: users may add some."""
     nova = NovaMetadataAddress("", 0, "")
-    ours = container_settings([], ("x", "x", "x"), nova, open_vswitch="", state_path="", workers=0)
+    ours = container_settings(
+        [], ("x", "x", "x"), nova, program=METADATA_AGENT, open_vswitch="", state_path="", workers=0
+    )
     ours[DEFAULT].update({SECRET_OPTION: "", _SOCKET_OPTION: ""})
     return has_option(ours, section, option)

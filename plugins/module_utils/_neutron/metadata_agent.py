@@ -12,9 +12,12 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .ini import Sections, normalized, plain_value
+
 METADATA_AGENT, OVN_AGENT = "neutron-ovn-metadata-agent", "neutron-ovn-agent"
 PROGRAMS = (METADATA_AGENT, OVN_AGENT)
 METADATA_EXTENSION = "metadata"
+_SECTION, _EXTENSIONS = "agent", "extensions"
 # What oslo.config would read as something else is none of it: a space at an end, a quotation mark around it.
 _SECRET = re.compile(r"""[^\s"'\\]+""", re.ASCII)
 
@@ -54,6 +57,26 @@ def metadata_agent_settings(
             "ovn_sb_ca_cert": ca_certificate,
         }
     return {"DEFAULT": default, "ovs": {"ovsdb_connection": open_vswitch}, "ovn": ovn}
+
+
+def extension_settings(program: str) -> dict[str, dict[str, t.Any]]:
+    """Return the section that makes the program answer for metadata; the one may have more extensions, which users add, and the other knows none."""
+    return {_SECTION: {_EXTENSIONS: [METADATA_EXTENSION]}} if program == OVN_AGENT else {}
+
+
+def extensions_problem(program: str, extra: Sections) -> str:
+    """Return why the program would not answer for metadata with these sections of users, as the rest of a sentence; empty if it would.
+
+    `InvalidInput` if the option has a value that no file has.
+    """
+    options = normalized(extra).get(_SECTION, {})
+    if program != OVN_AGENT or _EXTENSIONS not in options:
+        return ""
+    names = [name.strip() for name in plain_value(_SECTION, _EXTENSIONS, options[_EXTENSIONS]).split(",")]
+    given = list(filter(None, names))
+    if METADATA_EXTENSION in given:
+        return ""
+    return f"sets {_EXTENSIONS} in [{_SECTION}] to {', '.join(given) or 'nothing'}: {OVN_AGENT} would not answer for metadata. Add {METADATA_EXTENSION}."
 
 
 def shared_secret_problem(secret: str, place: str = "") -> str:

@@ -12,13 +12,13 @@ import dataclasses
 import typing as t
 
 from .._errors import InvalidInput
-from .._inventory import as_list
 from .._neutron.ini import check_extra, merge_sections, render_ini
 from .._neutron.metadata_agent import (
     METADATA_AGENT,
-    METADATA_EXTENSION,
     OVN_AGENT,
     PROGRAMS,
+    extension_settings,
+    extensions_problem,
     metadata_agent_settings,
     shared_secret_problem,
 )
@@ -27,7 +27,6 @@ from .service_settings import drop_in_of, left_service, service_units, unit_name
 from .variables import Variables
 
 PREFIX = "ovn_metadata_agent_"
-_EXTENSIONS = ("agent", "extensions")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,10 +74,12 @@ def desired_metadata_agent(given: Variables, southbound: t.Sequence[str], shared
         ca_certificate=files.get("ca_certificate", ""),
     )
     extra = check_extra(options.config, ours, f"{PREFIX}config")
+    if wrong := extensions_problem(options.program, extra):
+        raise InvalidInput(f"{PREFIX}config {wrong}")
     former, former_settings = _former(options)
     is_left = former and (not former_settings or former_settings in options.files_found)
     left_files, left_units = left_service(former) if is_left else ([], [])
-    sections = merge_sections(ours, _extensions(options, extra), extra)
+    sections = merge_sections(ours, extension_settings(options.program), extra)
     problem = _problem(options, southbound, str(shared_secret))
     return {
         "config": "" if problem else render_ini(sections),
@@ -109,17 +110,6 @@ def _files(directory: str) -> dict[str, str]:
         "certificate": f"{directory}/chassis-cert.pem",
         "ca_certificate": f"{directory}/ca.pem",
     }
-
-
-def _extensions(options: MetadataAgentOptions, extra: Variables) -> dict[str, dict[str, t.Any]]:
-    """Return the section that makes the one program answer for metadata; it may have other extensions, which users add."""
-    section, option = _EXTENSIONS
-    given = as_list(extra.get(section, {}).get(option) or [])
-    if given and METADATA_EXTENSION not in given and options.program == OVN_AGENT:
-        raise InvalidInput(
-            f"{PREFIX}config sets {option} in [{section}] to {', '.join(given)}: {OVN_AGENT} would not answer for metadata. Add {METADATA_EXTENSION}."
-        )
-    return {section: {option: [METADATA_EXTENSION]}} if options.program == OVN_AGENT else {}
 
 
 def _problem(options: MetadataAgentOptions, southbound: t.Sequence[str], shared_secret: str) -> str:

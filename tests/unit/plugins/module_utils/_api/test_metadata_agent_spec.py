@@ -34,6 +34,7 @@ def test_defaults() -> None:
     assert found.shared_secret_ref is not None
     assert found.shared_secret_ref.key == "metadata_proxy_shared_secret"
     assert found.max_unavailable == "1"
+    assert found.program == "neutron-ovn-metadata-agent"
 
 
 def test_a_digest_in_place_of_a_tag() -> None:
@@ -42,7 +43,15 @@ def test_a_digest_in_place_of_a_tag() -> None:
     assert found.image.reference == f"r/neutron@{digest}"
 
 
+OVN_AGENT = "neutron-ovn-agent"
+NO_METADATA = "spec.metadataAgent.extraConfig sets extensions in [agent] to"
 REFUSED = [
+    ({"program": "neutron-metadata-agent"}, "spec.metadataAgent.program is"),
+    (
+        {"program": OVN_AGENT, "extraConfig": {"AGENT": {"extensions": "ovn-bgp"}}},
+        f"{NO_METADATA} ovn-bgp: {OVN_AGENT}",
+    ),
+    ({"program": OVN_AGENT, "extraConfig": {"agent": {"extensions": ""}}}, f"{NO_METADATA} nothing: {OVN_AGENT}"),
     ({"image": {}}, "spec.metadataAgent.image names no complete image: there is no image of Neutron here"),
     ({"image": {"repository": "r"}}, "spec.metadataAgent.image names no complete image"),
     ({"image": {"tag": "1"}}, "spec.metadataAgent.image names no complete image"),
@@ -85,6 +94,14 @@ def test_what_is_refused(change: Object, words: str) -> None:
 def test_one_that_is_not_enabled_needs_nothing() -> None:
     assert not agent({"novaMetadata": {"port": 80}}).enabled
     assert agent({**COMPLETE, "nodeSelector": {"guests": "yes"}}).node_selector == {"guests": "yes"}
+
+
+def test_more_extensions() -> None:
+    extra = {"agent": {"extensions": "ovn-bgp,metadata"}}
+    found = agent({**COMPLETE, "program": OVN_AGENT, "extraConfig": extra})
+    assert (found.program, found.extra_config) == (OVN_AGENT, extra)
+    # The other program has none: what nobody reads does no harm.
+    assert agent({**COMPLETE, "extraConfig": {"agent": {"extensions": "ovn-bgp"}}}).extra_config
 
 
 def test_numbers_are_texts() -> None:

@@ -38,6 +38,7 @@ AGENT = {
 }
 _AGENT_FIELDS = (
     *(
+        "program",
         "image.repository",
         "image.tag",
         "image.digest",
@@ -181,6 +182,7 @@ CHANGED: dict[str, t.Any] = {
         "metadataAgent",
         {
             "enabled": True,
+            "program": "neutron-ovn-agent",
             **below("image", _IMAGE),
             **below("novaMetadata", {"host": "192.0.2.31", "port": 8776, "protocol": "https"}),
             **below("sharedSecretRef", {"name": "theirs", "key": "value"}),

@@ -56,6 +56,10 @@ def test_what_is_needed_follows_the_specification() -> None:
         return set(required_names("hypervisors", "metadata", parse_spec(dict(spec), name="ovn", namespace="net")))
 
     assert {"neutron-ovn-metadata-agent", "haproxy"} <= of_agent()
+    assert "neutron-ovn-agent" not in of_agent()
+    other = of_agent(metadataAgent={"program": "neutron-ovn-agent"})
+    assert other ^ of_agent() == {"neutron-ovn-agent", "neutron-ovn-metadata-agent"}
+    assert "neutron-ovn-agent" in other
     assert "iptables-restore" not in of_agent()
     assert "iptables-restore" in of_agent(ovs={"datapathType": "netdev"})
     assert {"ovn-controller", "python3"} <= names()

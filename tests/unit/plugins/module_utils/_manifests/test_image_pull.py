@@ -16,8 +16,9 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.image_pull imp
 Object = dict[str, t.Any]
 
 
-def daemon_set(*images: str) -> Object:
-    return {"spec": {"template": {"spec": {"containers": [{"name": "x", "image": image} for image in images]}}}}
+def daemon_set(*images: str, program: str = "") -> Object:
+    env = {"env": [{"name": "A", "value": "b"}, {"name": "OVN_METADATA_PROGRAM", "value": program}]} if program else {}
+    return {"spec": {"template": {"spec": {"containers": [{"name": "x", "image": image, **env} for image in images]}}}}
 
 
 def spec(ovs_tag: str, ovn_tag: str, policy: str = "IfNotPresent", **more: t.Any) -> t.Any:
@@ -47,6 +48,9 @@ AGENT = {
     "novaMetadata": {"host": "nova"},
     "sharedSecretRef": {"name": "nova"},
 }
+OTHER = {**AGENT, "program": "neutron-ovn-agent"}
+FIRST = daemon_set("r/neutron:1", program="neutron-ovn-metadata-agent")
+SECOND = daemon_set("r/neutron:1", program="neutron-ovn-agent")
 BOTH = [daemon_set("r:1", "r:1"), daemon_set("r:2")]
 
 
@@ -63,9 +67,9 @@ BOTH = [daemon_set("r:1", "r:1"), daemon_set("r:2")]
         pytest.param(desired("3", "2", ovs={"mode": "host"}), BOTH[1:], [], id="Open vSwitch of the host"),
         pytest.param(desired("3", "4", ovs={"mode": "host"}), BOTH[1:], ["r:4"], id="OVN beside that of the host"),
         pytest.param(desired("1", "2", metadataAgent=AGENT), BOTH, ["r/neutron:1"], id="the first metadata agent"),
-        pytest.param(
-            desired("1", "2", metadataAgent=AGENT), [*BOTH, daemon_set("r/neutron:1")], [], id="the same agent"
-        ),
+        pytest.param(desired("1", "2", metadataAgent=AGENT), [*BOTH, FIRST], [], id="the same agent"),
+        pytest.param(desired("1", "2", metadataAgent=OTHER), [*BOTH, FIRST], ["r/neutron:1"], id="another program"),
+        pytest.param(desired("1", "2", metadataAgent=OTHER), [*BOTH, SECOND], [], id="the same other program"),
     ],
 )
 def test_images_to_pull(declared: list[Object], observed: list[Object], expected: list[str]) -> None:
@@ -76,7 +80,8 @@ def test_an_image_is_asked_for_what_its_own_containers_need() -> None:
     declared = spec("3", "4", metadataAgent=AGENT)
     manifest = image_pull_manifest(declared, {"r/neutron:1": "IfNotPresent"}, ["x"], name="ovn", namespace="net")
     (container,) = manifest["spec"]["template"]["spec"]["containers"]
-    assert "haproxy" in container["command"]
+    assert {"haproxy", "neutron-ovn-metadata-agent"} <= {*container["command"]}
+    assert "neutron-ovn-agent" not in container["command"]
     assert "ovn-controller" not in container["command"]
 
 

@@ -84,6 +84,24 @@ def test_settings() -> None:
     assert "ovn_sb_ca_cert" not in settings(tls_secret=None, tls={"enabled": False})["ovn"]
 
 
+@pytest.mark.parametrize("program", ["neutron-ovn-metadata-agent", "neutron-ovn-agent"])
+def test_each_program_finds_its_settings(program: str) -> None:
+    """In the same place: a pod that still runs the other one finds them as well when its container starts again."""
+    agent = {"program": program}
+    (container,) = pod(agent)["containers"]
+    variables = {one["name"]: one["value"] for one in container["env"]}
+    mounts = {one["name"]: one for one in container["volumeMounts"]}
+    assert variables["OVN_METADATA_PROGRAM"] == program
+    assert variables["OVN_METADATA_SETTINGS"] == f"{mounts['settings']['mountPath']}/neutron_ovn_metadata_agent.ini"
+    assert settings(agent)["agent"].get("extensions") == ("metadata" if program == "neutron-ovn-agent" else None)
+    assert settings(agent)["agent"]["root_helper"] == "env"
+
+
+def test_more_extensions() -> None:
+    extra = {"AGENT": {"extensions": "metadata,ovn-bgp"}}
+    assert settings({"program": "neutron-ovn-agent", "extraConfig": extra})["agent"]["extensions"] == "metadata,ovn-bgp"
+
+
 def test_the_secret_is_in_a_volume_alone() -> None:
     found = objects()
     assert "metadata_proxy_shared_secret =" not in found["ConfigMap"]["data"]["neutron_ovn_metadata_agent.ini"]
@@ -167,6 +185,7 @@ def test_where_nodes_share_a_certificate() -> None:
         pytest.param({}, False, id="nothing"),
         pytest.param({"southbound": ["ssl:192.0.2.12:6642"]}, True, id="endpoints"),
         pytest.param({"agent": {"extraConfig": {"DEFAULT": {"debug": "true"}}}}, True, id="settings"),
+        pytest.param({"agent": {"program": "neutron-ovn-agent"}}, True, id="program"),
         pytest.param({"version": "8"}, True, id="the secret"),
         pytest.param({"agent": {"image": {"repository": "r", "tag": "2"}}}, True, id="image"),
         pytest.param({"agent": {"maxUnavailable": 2}}, False, id="how many at a time"),

@@ -14,7 +14,13 @@ NOVA = NovaMetadataAddress("nova.example.com", 8775, "https")
 
 
 def settings(*tls: str | None, **more: t.Any) -> dict[str, dict[str, t.Any]]:
-    given = {"open_vswitch": "unix:/run/openvswitch/db.sock", "state_path": "/run/agent", "workers": None, **more}
+    given = {
+        "program": "neutron-ovn-metadata-agent",
+        "open_vswitch": "unix:/run/openvswitch/db.sock",
+        "state_path": "/run/agent",
+        "workers": None,
+        **more,
+    }
     return container_settings(["ssl:192.0.2.11:6642"], tls or (None, None, None), NOVA, **given)
 
 
@@ -34,6 +40,12 @@ def test_what_a_container_needs_beside_what_machines_need() -> None:
     assert found["ovs"] == {"ovsdb_connection": "unix:/run/openvswitch/db.sock"}
 
 
+def test_the_other_program_has_its_extension_beside_them() -> None:
+    found = settings(program="neutron-ovn-agent")
+    assert found["agent"] == {"root_helper": "env", "extensions": ["metadata"]}
+    assert {**found, "agent": settings()["agent"]} == settings()
+
+
 def test_without_tls_no_files_are_named() -> None:
     assert settings()["ovn"] == {"ovn_sb_connection": ["ssl:192.0.2.11:6642"]}
 
@@ -47,6 +59,7 @@ def test_without_tls_no_files_are_named() -> None:
         ("DEFAULT", "metadata_proxy_shared_secret", True),
         ("DEFAULT", "metadata_proxy_socket", True),
         ("AGENT", "root_helper", True),
+        ("agent", "extensions", False),
         ("OVN", "ovn_sb_ca_cert", True),
         ("DEFAULT", "debug", False),
         ("ovs", "ovsdb_connection_timeout", False),

@@ -110,6 +110,17 @@ def test_judge_image(kind: Kind, image: str, missing: list[str], words: str, los
     assert len(lost_functions(kind, image, missing)) == lost
 
 
+def test_a_metadata_agent_needs_its_program_alone() -> None:
+    assert judge_image("hypervisors", SPEC, "metadata", ["neutron-ovn-agent"], "p") == []
+    assert lost_functions("hypervisors", "metadata", ["neutron-ovn-agent"]) == [
+        "`metadataAgent.program` can only be neutron-ovn-metadata-agent"
+    ]
+    other = parse_spec({"metadataAgent": {**AGENT, "program": "neutron-ovn-agent"}}, name="ovn", namespace="net")
+    assert judge_image("hypervisors", other, "metadata", ["neutron-ovn-metadata-agent"], "p") == []
+    (found,) = judge_image("hypervisors", other, "metadata", ["neutron-ovn-agent"], "p")
+    assert "no neutron-ovn-agent, which the container ovn-metadata-agent needs" in found.cause
+
+
 def test_a_leader_proxy_needs_python() -> None:
     clients = {"sbConnection": {"allowedNamespaces": ["openstack"]}}
     proxy = {"enabled": True, "nodeSelector": {"kubernetes.io/os": "linux"}}

@@ -103,10 +103,15 @@ def test_more_extensions(extensions: t.Any) -> None:
     assert f"[agent]\nextensions = {text}\n" in desired_metadata_agent(given, SOUTHBOUND, "s")["config"]
 
 
-def test_what_would_not_answer_for_metadata_is_refused() -> None:
-    given = {**GIVEN, "program": "neutron-ovn-agent", "config": {"agent": {"extensions": "evpn"}}}
-    with pytest.raises(InvalidInput, match=r"neutron-ovn-agent would not answer for metadata\. Add metadata"):
+@pytest.mark.parametrize("extensions", ["evpn", ""])
+def test_what_would_not_answer_for_metadata_is_refused(extensions: str) -> None:
+    given = {**GIVEN, "program": "neutron-ovn-agent", "config": {"agent": {"extensions": extensions}}}
+    start = r"^ovn_metadata_agent_config sets extensions in \[agent\] to .*: neutron-ovn-agent"
+    with pytest.raises(InvalidInput, match=rf"{start} would not answer for metadata\. Add metadata\.$"):
         desired_metadata_agent(given, SOUTHBOUND, "s")
+
+
+def test_a_program_that_nobody_knows() -> None:
     with pytest.raises(InvalidInput, match=r"ovn_metadata_agent_program is neutron-x\. Use"):
         desired_metadata_agent({**GIVEN, "program": "neutron-x"}, SOUTHBOUND, "s")
 
