@@ -90,7 +90,12 @@ def test_annotations_and_labels_of_a_node(hypervisors: Hypervisors) -> None:
         "bridgeMappings": [{"physicalNetwork": "physnet1", "bridge": "br-ex"}],
         "gateway": {"nodeSelector": {"gateway": "yes"}},
     }
-    hypervisors(spec=spec)
+    text = json.dumps(hypervisors(spec=spec)["warnings"])
+    assert "Bridges without a port on nodes worker-1, worker-2: br-ex (physnet1)." in text
+    hypervisors.annotate("worker-1", gateway="true")
+    text = json.dumps(hypervisors(check=True, spec={**spec, "bridgeMappings": []})["warnings"])
+    assert "Gateways without a bridge mapping: nodes worker-1 (" in text
+    hypervisors.annotate("worker-1", gateway=None)
     settings = hypervisors.settings()
     assert settings["_default"]["bridge_mappings"] == [{"physical_network": "physnet1", "bridge": "br-ex"}]
     assert settings["worker-2"] == {

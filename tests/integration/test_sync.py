@@ -117,10 +117,13 @@ def test_living_frozen_and_dead_chassis(installation: Installation, run_module: 
         "198.51.100.11",
         **{"ovn-bridge-mappings": '"physnet1:br-ex,physnet2:br-vlan"', "ovn-cms-options": "enable-chassis-as-gw"},
     )
-    two = installation.start_chassis("two", "198.51.100.12")
+    two = installation.start_chassis("two", "198.51.100.12", **{"ovn-cms-options": "enable-chassis-as-gw"})
     registered(installation, run_module, 2)
     ran = run_module("ovn_sync", installation.options)
     assert ran["late"] == []
+    found = build_report(Declared(central={}, chassis={"one": "one", "two": "two"}, heartbeat=ran.result))["findings"]
+    (unmapped,) = [one["message"] for one in found if one["code"] == "gateway_without_mapping"]
+    assert unmapped.startswith("Chassis two (two.example.com, 198.51.100.12) is a gateway")
     assert ran["alive_count"] == 2
     assert ran["hv_ms"] is not None
     one = ran["chassis"][0]

@@ -14,6 +14,9 @@ from .._errors import InvalidInput, Refused
 from .external_ids import checked_datapath_type
 from .text import checked_device
 
+# In external_ids of ports that ovn-controller makes and removes.
+OVN_PORT_KEYS = ("ovn-localnet-port", "ovn-l2gateway-port", "ovn-l3gateway-port", "ovn-logical-patch-port")
+
 
 class Bridge(t.NamedTuple):
     """A bridge of the database. `ports` are known for `state: absent` only."""

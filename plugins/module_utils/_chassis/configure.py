@@ -20,7 +20,8 @@ from . import cms_options, external_ids, ownership
 from .database import LocalDatabase
 from .devices import refuse_missing_devices, refuse_port_errors
 from .owned_settings import OwnedSettings
-from .plan import ChassisPlan, ObservedChassis, desired_chassis, diff_of, make_plan
+from .plan import ChassisPlan, DesiredChassis, ObservedChassis, desired_chassis, diff_of, make_plan
+from .provider_networks import read_network_warnings
 
 if t.TYPE_CHECKING:
     from .registration import LocalChassis
@@ -83,13 +84,16 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
                 e.details = {**_deletion(deleted), **e.details}
                 raise
         result = {**_result(plan, actual, next_cfg, deleted), "registered": registered}
-        if check_mode or params["wait_for"] == "none" or not (desired or next_cfg):
+        if params["wait_for"] == "none" or not (desired or next_cfg):
             return result
+        if check_mode:
+            return {**result, "warnings": _network_warnings(database, desired, plan, actual)}
         deadline = Deadline(params["wait_timeout"])
         try:
             result["port_errors"] = database.wait_applied(next_cfg or actual.next_cfg, deadline)
             bridges = desired.bridges if desired else {}
             refuse_port_errors(result["port_errors"], bridges, params["allow_missing_ports"])
+            result["warnings"] = _network_warnings(database, desired, plan, actual)
             if local and params["wait_for"] == "registered" and not registered:
                 with southbound.view(local, deadline) as view:
                     view.wait_registered(deadline)
@@ -98,6 +102,12 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
             e.details = {**result, **e.details}
             raise
     return result
+
+
+def _network_warnings(
+    database: LocalDatabase, desired: DesiredChassis | None, plan: ChassisPlan, actual: ObservedChassis
+) -> list[str]:
+    return read_network_warnings(database, _after(plan, actual), desired.bridges) if desired else []
 
 
 def _plan_absent() -> t.Callable[[ObservedChassis], ChassisPlan]:

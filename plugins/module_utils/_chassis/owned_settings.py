@@ -15,12 +15,11 @@ from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import as_list, decode
 from .._ovsdb.tls_files import TlsFiles
 from . import ownership
-from .bridges import BridgePort
+from .bridges import OVN_PORT_KEYS, BridgePort
 from .database import COLUMNS, LocalDatabase
 from .operations import ROOT, Rows
 from .plan import ObservedChassis
 
-_OVN_PORT_KEYS = ("ovn-localnet-port", "ovn-l2gateway-port", "ovn-l3gateway-port", "ovn-logical-patch-port")
 _MARKED: list[t.Any] = [["external_ids", "includes", ["map", [list(item) for item in ownership.MARK.items()]]]]
 
 
@@ -51,7 +50,7 @@ class OwnedSettings(LocalDatabase):
             for port in members:
                 keys = decode(ports[port]["external_ids"])
                 actual_ports[port] = BridgePort(
-                    bridge, ownership.KEY in keys, any(key in keys for key in _OVN_PORT_KEYS)
+                    bridge, ownership.KEY in keys, any(key in keys for key in OVN_PORT_KEYS)
                 )
         return self.state(
             roots, ssls, bridges, ports, actual_ports, names, {name: row["ports"] for name, row in bridges.items()}

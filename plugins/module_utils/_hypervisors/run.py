@@ -31,6 +31,7 @@ from .objects import HypervisorObjects
 from .observed_state import ObservedHypervisors, read_state
 from .plan import MOST_LISTED, HypervisorPlan, plan_hypervisors, refuse, with_confirmed_names, with_registry
 from .pods import components_of
+from .provider_networks import network_warnings
 from .pull_state import split_into_waves
 from .removal import ChassisRemoval
 from .settings import Chassis
@@ -284,8 +285,10 @@ class Hypervisors:
             raise TimedOut(" ".join([str(e), *self.signing.problems()]), **e.details) from e
 
     def _warn_of_nodes(self, plan: HypervisorPlan) -> None:
-        for warning in warnings_of(self.desired.spec, plan.chassis)[:MOST_LISTED]:
-            self.progress.warn(warning)
+        spec, chassis = self.desired.spec, plan.chassis
+        for found in (warnings_of(spec, chassis), network_warnings(spec, plan.default, chassis)):
+            for warning in found[:MOST_LISTED]:
+                self.progress.warn(warning)
         down = [one.node.name for one in plan.chassis if not one.node.ready]
         if down:
             more = f" and {len(down) - MOST_LISTED} more" if len(down) > MOST_LISTED else ""

@@ -62,6 +62,7 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
         section.warning(
             "chassis_unexpected", f"Chassis {name}{_origin(known[name])} {details}, but is not in the inventory."
         )
+    _report_gateways(local if installation.managed else [known[name] for name in declared if name in known], section)
     misplaced = heartbeat.get("misplaced_ports") or []
     _report_claims(local, misplaced, section)
     findings.add(section)
@@ -90,6 +91,18 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
         "misplaced_ports": misplaced,
         "details": local,
     }
+
+
+def _report_gateways(chassis: t.Iterable[t.Mapping[str, t.Any]], section: ReportFindings) -> None:
+    """Add the gateways that reach no provider network: neither OVN nor Neutron says so. It is the same for machines and for nodes of a cluster."""
+    for entry in chassis:
+        if entry["gateway"] and not entry["bridge_mappings"]:
+            section.warning(
+                "gateway_without_mapping",
+                f"Chassis {entry['name']}{_origin(entry)} is a gateway (enable-chassis-as-gw) without a bridge mapping: routers that are scheduled there "
+                "reach no provider network. Declare ovn_hypervisor_bridge_mappings, for nodes of a Kubernetes cluster bridgeMappings of the OVNCluster or "
+                "the annotation ovn.c5c3.io/bridge-mappings, or let it be no gateway.",
+            )
 
 
 def _origin(entry: t.Mapping[str, t.Any]) -> str:

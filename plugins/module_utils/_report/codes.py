@@ -90,6 +90,7 @@ WARNINGS = frozenset(
         "versions_differ",
         "northd_foreign",
         "chassis_unexpected",
+        "gateway_without_mapping",
         "certificate_expires",
         "chassis_certificate_expires",
         "chassis_certificate_name",

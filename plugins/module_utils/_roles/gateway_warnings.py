@@ -10,25 +10,12 @@ from __future__ import annotations
 
 import typing as t
 
-Entry = t.Mapping[str, t.Any]
 
-
-def gateway_warnings(host: str, mappings: t.Sequence[Entry] | None, bridges: t.Sequence[Entry]) -> list[str]:
-    """Return what a gateway lacks. `mappings` and `bridges` are options of the role; None leaves the mappings to somebody else."""
-    if not mappings:
-        return [
-            f"{host} is a gateway (group ovn_gateways, or ovn_hypervisor_gateway) without a bridge mapping: routers that are scheduled there reach no provider "
-            "network. Declare ovn_hypervisor_bridge_mappings, unless somebody else sets ovn-bridge-mappings there, or let it be no gateway."
-        ]
-    with_ports = {str(entry.get("name")) for entry in bridges if entry.get("ports")}
-    bare = [
-        f"{mapping.get('bridge')} ({mapping.get('physical_network')})"
-        for mapping in mappings
-        if not mapping.get("ports") and str(mapping.get("bridge")) not in with_ports
-    ]
-    if not bare:
+def gateway_warnings(host: str, mappings: t.Sequence[t.Mapping[str, t.Any]] | None) -> list[str]:
+    """Return what a gateway lacks. `mappings` is an option of the role; None leaves them to somebody else. Of ports of their bridges `ovn_chassis` warns."""
+    if mappings:
         return []
     return [
-        f"{host} is a gateway (group ovn_gateways, or ovn_hypervisor_gateway) whose bridges have no port: {', '.join(bare)}. What is sent to these "
-        "provider networks goes nowhere. Give `ports` in ovn_hypervisor_bridge_mappings, unless somebody else adds the port."
+        f"{host} is a gateway (group ovn_gateways, or ovn_hypervisor_gateway) without a bridge mapping: routers that are scheduled there reach no provider "
+        "network. Declare ovn_hypervisor_bridge_mappings, unless somebody else sets ovn-bridge-mappings there, or let it be no gateway."
     ]

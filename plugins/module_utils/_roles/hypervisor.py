@@ -150,7 +150,7 @@ def _machine_state(options: HypervisorMachineOptions) -> dict[str, t.Any]:
     return {
         "openvswitch": options.openvswitch,
         "bridge_mappings": mappings,  # None leaves those of the machine alone
-        "warnings": gateway_warnings(options.host, mappings, options.bridges) if options.gateway else [],
+        "warnings": gateway_warnings(options.host, mappings) if options.gateway else [],
         "bridges": [*options.bridges, *([bridge] if bridge else [])],
         "openvswitch_units": [] if existing else openvswitch_units(options.openvswitch_service),
         "openvswitch_files": drop_ins,
