@@ -22,7 +22,8 @@ description:
   - A node that is not selected any more, or that was deleted, loses its C(OVNChassis) and its row in the Southbound database. Several clusters can share
     that database; each row carries a token of its cluster in C(ovn-cms-options). A row is only removed if it has that token, or is a recorded chassis with
     a recorded tunnel address. What is in doubt stays, is named in a warning, and is checked again by the next run.
-  - Warns of gateways without a bridge mapping, and of nodes on which bridges of bridge mappings get no port.
+  - Warns of gateways without a bridge mapping, and of nodes on which bridges of bridge mappings get no port. That a port there is down, or has no link,
+    is in the log of the container C(agent) of the pod C(ovn-controller).
   - A new launcher script, which an update of the collection may bring, does not restart pods. They go on under the old one until an operator restarts them;
     a warning says so.
   - Nothing is sent for an object that is as declared.

@@ -79,6 +79,22 @@ def test_settings_follow_the_files_and_others_keep_theirs(agent: Agent, southbou
     assert "ovn-limit-lflow-cache" not in after
 
 
+def test_a_bridge_that_leads_nowhere_is_in_the_log(agent: Agent, southbound: RaftCluster) -> None:
+    agent.vswitch.device("eth1")
+    run("ip", "-n", agent.vswitch.namespace, "link", "set", "p-eth1", "up")
+    run("ip", "-n", agent.vswitch.namespace, "link", "set", "eth1", "up")
+    agent.vswitch.start_vswitchd()
+    mapping = {"physical_network": "physnet1", "bridge": "br-ex"}
+    agent.write(default(southbound, bridge_mappings=[mapping]))
+    agent.start()
+    agent.until_ready()
+    warning = f"chassis: Chassis {NODE}: bridge br-ex (physnet1) has no port but its own"
+    until(lambda: warning in agent.log.read_text(), "the warning")
+    agent.write(default(southbound, bridge_mappings=[{**mapping, "ports": ["eth1"]}]))
+    until(lambda: "provider networks: works again" in agent.log.read_text(), "the end of it")
+    assert agent.log.read_text().count(warning) == 1
+
+
 def test_what_somebody_else_changes_comes_back_at_once(agent: Agent, southbound: RaftCluster) -> None:
     agent.vswitch.start_vswitchd()
     agent.write(default(southbound, bridge_mappings=[{"physical_network": "physnet1", "bridge": "br-ex"}]))

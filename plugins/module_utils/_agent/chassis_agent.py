@@ -28,6 +28,7 @@ from .._chassis.devices import refuse_missing_devices, refuse_port_errors
 from .._chassis.lookup import look_up
 from .._chassis.operations import ROOT
 from .._chassis.plan import ChassisPlan, ObservedChassis, desired_chassis, diff_of, make_plan
+from .._chassis.provider_networks import read_network_warnings
 from .._chassis.registration import LocalChassis, address_conflict, duplicate_id
 from .._deadline import Deadline
 from .._errors import Conflict, InvalidInput, OvnError, Refused, TimedOut
@@ -191,7 +192,9 @@ class ChassisAgent:
                 raise TimedOut(
                     f"The settings are written, but ovs-vswitchd did not apply them within {_APPLIED:g} s. Look at the pod ovs of this node."
                 ) from e
+            warnings = read_network_warnings(database, {**actual.external_ids, **plan.external_ids}, desired.bridges)
         refuse_port_errors(errors, desired.bridges, bool(options.get("allow_missing_ports")))
+        self.log.report_error("provider networks", Refused(" ".join(warnings)) if warnings else None)
         return not plan.empty
 
     def _refuse_others(self, *, preserve_foreign: bool) -> None:
