@@ -48,6 +48,7 @@ class Summary:
                 self._add_module(host, result.get("action", "").rpartition(".")[2])
                 if result.get("changed"):
                     self.changed.add(f"{host}: {task}")
+                self.messages.extend(str(warning) for warning in result.get("warnings", []))
                 if result.get("action", "").endswith("debug") and "msg" in result:
                     self.messages.extend(result["msg"] if isinstance(result["msg"], list) else [result["msg"]])
                 if result.get("action", "").endswith("ovn_print"):
