@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import typing as t
@@ -49,3 +50,11 @@ def write_inventory(path: pathlib.Path, groups: Groups, **variables: t.Any) -> p
     # JSON is YAML, too.
     path.write_text(json.dumps({"all": {"vars": {**local, **variables}, "children": groups}}))
     return path
+
+
+def changed_tasks(output: str, host: str) -> list[str]:
+    """The names of the tasks that changed something for this host, or would, without those of their roles."""
+    tasks = (part.partition("]") for part in output.split("\nTASK [")[1:])
+    return [
+        name.rpartition(" : ")[2] for name, _sep, rest in tasks if re.search(rf"^changed: \[{host}[] ]", rest, re.M)
+    ]

@@ -31,7 +31,7 @@ class Cloud:
     """A cluster where Neutron runs, and the files of its certificate on the control node."""
 
     def __init__(self, root: pathlib.Path, server: ApiServer, namespace: str, pki: Pki) -> None:
-        self.root, self.server, self.namespace = root, server, namespace
+        self.root, self.server, self.namespace, self.authority = root, server, namespace, pki
         self.clients = root / "clients"
         self.clients.mkdir()
         files = pki.issue("neutron")
@@ -39,10 +39,11 @@ class Cloud:
         for name, path in zip(("neutron-key.pem", "neutron-cert.pem", "ca.pem"), self.files.values()):
             (self.clients / name).write_bytes(pathlib.Path(path).read_bytes())
         self.helm = root / "overrides.yaml"
-        self.playbook = root / "play.yml"
-        self.playbook.write_text(
+        playbook = root / "play.yml"
+        playbook.write_text(
             json.dumps([{"hosts": "ovn_controllers", "gather_facts": False, "roles": ["c5c3.ovn.ovn_neutron"]}])
         )
+        self.playbook = str(playbook)
 
     def run(self, *arguments: str, central: dict[str, t.Any] | None = None, **variables: t.Any) -> tuple[int, str]:
         """`central` are the variables of the cluster of the control plane; without it no database is asked, unless a variable says so."""
@@ -60,7 +61,7 @@ class Cloud:
             groups["ovn_central"] = {"hosts": {"control-plane": {"ovn_backend": "kubernetes", **central}}}
         inventory = _playbooks.write_inventory(self.root / "inventory.yml", groups)
         done = _playbooks.run(
-            ["-i", str(inventory), str(self.playbook), *arguments], _playbooks.environment(self.root / "scratch")
+            ["-i", str(inventory), self.playbook, *arguments], _playbooks.environment(self.root / "scratch")
         )
         return done.returncode, done.stdout + done.stderr
 
@@ -110,6 +111,45 @@ def test_pods_get_a_secret_a_config_map_and_overrides_and_a_second_run_changes_n
     assert (code, changed(output)) == (0, 2), output
     (text,) = cloud.get(f"/api/v1/namespaces/{cloud.namespace}/configmaps/ovn-neutron")["data"].values()
     assert "ovn_sb_connection = ssl:192.0.2.9:31642\n" in text
+
+
+def test_check_mode_foresees_the_secrets_of_a_certificate_that_the_same_run_issues(cloud: Cloud) -> None:
+    """That of Neutron, and that of the control plane, which are in one namespace here."""
+    for path in cloud.clients.iterdir():
+        path.unlink()
+    cloud.playbook = "c5c3.ovn.neutron"
+    certificate, private_key = cloud.authority.as_texts()
+    central = {
+        "ovn_kubeconfig": cloud.server.kubeconfig,
+        "ovn_namespace": cloud.namespace,
+        "ovn_pki_ca_certificate": certificate,
+        "ovn_pki_ca_private_key": private_key,
+        "ovn_pki_ca_directory_is_kept": True,
+        "ovn_pki_clients_directory": str(cloud.clients),
+        "ovn_pki_clients": [{"name": "neutron", "secret": "central-neutron"}],
+    }
+    hosts, written = ("cloud", "control-plane"), "Write the Secret of a client"
+    foreseen = {"Report that the Secret of a client would be written": written}
+
+    def changes(**variables: t.Any) -> dict[str, list[str]]:
+        code, output = cloud.run("--check", central={**central, **variables}, **asking)
+        assert code == 0, output
+        tasks = {host: [foreseen.get(name, name) for name in _playbooks.changed_tasks(output, host)] for host in hosts}
+        code, output = cloud.run(central={**central, **variables}, **asking)
+        assert code == 0, output
+        real = {host: _playbooks.changed_tasks(output, host) for host in hosts}
+        assert tasks["cloud"] == real["cloud"]
+        assert (written in tasks["control-plane"]) is (written in real["control-plane"])
+        return real
+
+    asking = {**ENDPOINTS, "ovn_neutron_ask_databases": False}
+    others = ["Write the ConfigMap with the configuration", "Write the overrides for Helm"]
+    assert changes()["cloud"] == [written, *others]
+    assert {"ovn-client-neutron", "central-neutron"} <= cloud.names("secrets")
+    real = changes(ovn_pki_renew_before_days=370, ovn_pki_validity_days=400)
+    assert real["cloud"] == [written]
+    assert written in real["control-plane"]
+    assert not any(changes().values())
 
 
 def test_the_key_is_in_no_output(cloud: Cloud) -> None:

@@ -22,6 +22,8 @@ from .variables import Groups, Hostvars, first_value, members_of
 OPTION = "ovn_pki_clients"
 # The name is part of names of files and of a Secret.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
+# Reasons of `ovn_certificate` that leave the contents of all files as they are
+_NOT_OF_CONTENTS = frozenset({"permissions", "modification_times"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,3 +134,17 @@ def client_pairs(
         {**pair, **not_of_clients, **client["pair"], "issuer": authorities[client["access"]]["issuer"]}
         for client in clients
     ]
+
+
+def is_client_due(hostvars: Hostvars, central_hosts: t.Iterable[str], certificate: str) -> bool:
+    """Return whether the files of the client with this certificate (its path on the control node) would get other contents in a run.
+
+    As it was compared in the play of the central hosts (`ovn_pki_recorded_clients`); False if that compared no certificate of this path. For check mode: a run
+    has written them by then.
+    """
+    recorded = (hostvars[host].get("ovn_pki_recorded_clients") or {} for host in central_hosts)
+    return any(
+        os.path.normpath(client["path"]) == os.path.normpath(certificate) and set(client["reasons"]) - _NOT_OF_CONTENTS
+        for clients in recorded
+        for client in clients.values()
+    )

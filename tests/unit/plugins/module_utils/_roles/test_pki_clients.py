@@ -7,7 +7,11 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.pki_clients import client_pairs, desired_clients
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.pki_clients import (
+    client_pairs,
+    desired_clients,
+    is_client_due,
+)
 
 GROUPS = {"ovn_hypervisors": ["compute1", "compute2"]}
 HOSTVARS: dict[str, dict[str, t.Any]] = {"compute1": {"ovn_system_id": "chassis-1"}, "compute2": {"ovn_system_id": ""}}
@@ -111,3 +115,26 @@ def test_the_ca_is_not_overwritten() -> None:
     with pytest.raises(InvalidInput, match="is the directory of the CA"):
         desired("neutron", directory="/srv/ovn-pki/")
     assert desired(directory="/srv/ovn-pki") == []
+
+
+@pytest.mark.parametrize(
+    ("reasons", "certificate", "due"),
+    [
+        pytest.param([], "/srv/clients/neutron-cert.pem", False, id="as declared"),
+        pytest.param(["missing"], "/srv/clients/neutron-cert.pem", True, id="not issued yet"),
+        pytest.param(["renewal"], "/srv/clients/neutron-cert.pem", True, id="about to end"),
+        pytest.param(["issuer", "ca_added"], "/srv/clients/neutron-cert.pem", True, id="of another CA"),
+        pytest.param(["ca_removed"], "/srv/clients/neutron-cert.pem", True, id="the CAs alone"),
+        pytest.param(["permissions", "modification_times"], "/srv/clients/neutron-cert.pem", False, id="same contents"),
+        pytest.param(["permissions", "expired"], "/srv/clients/neutron-cert.pem", True, id="others, too"),
+        pytest.param(["expired"], "/srv/clients//neutron-cert.pem", True, id="spelled differently"),
+        pytest.param(["expired"], "/srv/vault/neutron-cert.pem", False, id="files of somebody else"),
+    ],
+)
+def test_check_mode_foresees_other_files_of_a_client(reasons: list[str], certificate: str, due: bool) -> None:
+    """One of the central hosts has compared them. What others have of this run says nothing about this client."""
+    other = {"path": "/srv/clients/octavia-cert.pem", "reasons": []}
+    mine = {"path": "/srv/clients/neutron-cert.pem", "reasons": reasons}
+    hostvars = {"c1": {}, "c2": {"ovn_pki_recorded_clients": {"octavia": other, "neutron": mine}}}
+    assert is_client_due(hostvars, ["c1", "c2"], certificate) is due
+    assert not is_client_due(hostvars, ["c1"], certificate)
