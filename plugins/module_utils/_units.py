@@ -24,6 +24,7 @@ MASKS = "/etc/systemd/system"
 OURS = "c5c3-ovn-"
 OUR_DROP_IN = "/50-c5c3-ovn.conf"  # in a unit of somebody else
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+(?= UTC)")
+_ARGUMENTS = re.compile(r"argv\[\]=(.*?) ; ignore_errors=")
 _ENABLED = ("enabled", "enabled-runtime")
 # Of a file without an [Install] section, or one that systemd makes itself: it says by other means when it starts, and enabling changes nothing (systemctl(1),
 # is-enabled).
@@ -92,6 +93,11 @@ def read_blocks(text: str) -> t.Iterator[tuple[dict[str, str], str]]:
     """Yield the properties of each unit in the output of `systemctl show`, and all its lines: a property like ExecStart may stand there several times."""
     for block in text.strip().split("\n\n"):
         yield dict(line.split("=", 1) for line in block.splitlines() if "=" in line), block
+
+
+def command_lines(block: str) -> list[str]:
+    """Return each command in what `systemctl show` prints of a unit, without the quotation marks and with the names of variables in the place of values."""
+    return _ARGUMENTS.findall(block)
 
 
 def _seconds(text: str) -> float:

@@ -36,6 +36,25 @@ options:
         C(unit), a unit of Open vSwitch beside those of Debian that is taken over, C(chassis_unit), the unit file of a chassis of ours, with which nothing
         is refused in the mode V(managed), and C(timeout) in seconds.
     type: dict
+  neutron:
+    description:
+      - Reads what services of Neutron are started with, and the files that they read, in the order of oslo.config, in which the last value of an option counts.
+      - The command of the unit counts. Where it leaves files to a script or to variables, that of the process does. What a container reads is not known.
+    type: dict
+    suboptions:
+      services:
+        description: Units of systemd. One that is not there is left out.
+        type: list
+        elements: str
+        required: true
+      config_file:
+        description: The file that is to count, written or not.
+        type: path
+        required: true
+      config:
+        description: Its text as it will be.
+        type: str
+        required: true
   members:
     description: For each member its options of M(c5c3.ovn.ovn_raft_member), without O(c5c3.ovn.ovn_raft_member#module:state) and what belongs to a step.
     type: list
@@ -117,6 +136,13 @@ openvswitch:
   type: dict
   sample: {"problem": "", "programs": ["ovs-vswitchd (pid 812, ovs-vswitchd.service)"], "bridges": ["br-int"], "datapath_ports": ["br-int"],
     "known_interfaces": ["br-int"], "answers": true, "unknown_units": []}
+neutron:
+  description:
+    - C(problem) is why Neutron would not be a client of OVN as O(neutron.config) says - a service does not read the file, or reads another value of what
+      decides that later; empty if it would. C(warnings) say what else does not count, and that Neutron has no routers.
+  returned: success and with O(neutron)
+  type: dict
+  sample: {"problem": "", "warnings": []}
 members:
   description: For each of O(members) what M(c5c3.ovn.ovn_raft_member) returns, in order.
   returned: success
@@ -158,6 +184,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._commands import Commands
 from ..module_utils._errors import OvnError
+from ..module_utils._host.neutron_config import OPTIONS as NEUTRON_OPTIONS
 from ..module_utils._host.state import read_state
 
 
@@ -168,6 +195,7 @@ def main() -> t.NoReturn:
             "packages": {"type": "dict"},
             "daemons": {"type": "dict"},
             "openvswitch": {"type": "dict"},
+            "neutron": {"type": "dict", "options": NEUTRON_OPTIONS},
             "members": several,
             "files": {"type": "list", "elements": "path", "default": []},
             "units": several,

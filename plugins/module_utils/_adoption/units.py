@@ -15,11 +15,10 @@ import typing as t
 
 from .._errors import OvnError
 from .._processes.supervisor import Supervisor
-from .._units import MASKS, OURS, read_blocks
+from .._units import MASKS, OURS, command_lines, read_blocks
 from .command_line import parse_command_line
 
 _LIST = ("list-unit-files", "--type=service", "--state=enabled,enabled-runtime", "--no-legend", "--plain")
-_ARGUMENTS = re.compile(r"argv\[\]=(.*?) ; ignore_errors=")
 # What a command of ovn-ctl starts; start_northd starts the databases as well, unless it is told not to.
 _STARTED = {
     "run_nb_ovsdb": ("northbound",),
@@ -103,7 +102,7 @@ def parse_units(text: str) -> list[StoppedUnit]:
 
 def _read_commands(block: str) -> list[list[str]]:
     """Return the words of each command in what `systemctl show` prints of a unit. A shell's have no quotes, and `;` for whatever separates its commands."""
-    return [_SEPARATORS.sub(" ; ", _QUOTES.sub("", arguments)).split() for arguments in _ARGUMENTS.findall(block)]
+    return [_SEPARATORS.sub(" ; ", _QUOTES.sub("", arguments)).split() for arguments in command_lines(block)]
 
 
 def units_of_container(

@@ -16,7 +16,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from .._commands import Commands
 from .._errors import InvalidInput, OvnError
-from . import daemons, database, firewall, member, openvswitch, packages, units
+from . import daemons, database, firewall, member, neutron_config, openvswitch, packages, units
 
 Options = t.Mapping[str, t.Any]
 Result = dict[str, t.Any]
@@ -37,6 +37,8 @@ def read_state(params: Options, commands: Commands) -> Result:
     if params["openvswitch"] is not None:
         options = _validated("openvswitch", params["openvswitch"], openvswitch.OPTIONS)
         result["openvswitch"] = openvswitch.read_open_vswitch(options, commands)
+    if params["neutron"] is not None:
+        result["neutron"] = neutron_config.read_neutron_config(params["neutron"], commands)
     members = [_validated(f"members[{i}]", one, member.OPTIONS) for i, one in enumerate(params["members"])]
     result["members"] = [member.observe_member(one, commands) for one in members]
     result["files"] = dict(_texts(params["files"]))

@@ -8,6 +8,7 @@ Text of configuration files as oslo.config reads them. Pure.
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from .._errors import InvalidInput
@@ -29,6 +30,33 @@ def render_ini(sections: Sections) -> str:
         if lines:
             blocks.append("\n".join([f"[{section}]", *lines]) + "\n")
     return "\n".join([_HEADER, *blocks])
+
+
+def parse_ini(text: str) -> dict[str, dict[str, str]]:
+    """Return the sections of a file, by the names of `section_name`, with the value that counts of an option that comes twice.
+
+    As oslo.config reads it (oslo_config/iniparser.py): an indented line goes on with the value before it, quotation marks around a value do not belong to it. A
+    line that it would refuse is left out: Neutron does not start with it, and says so.
+    """
+    sections: dict[str, dict[str, str]] = {}
+    options: dict[str, str] = {}
+    name = ""  # of the option whose value may go on
+    for line in map(str.rstrip, text.splitlines()):
+        assignment = re.match(r"([^\s#;\[=:][^=:]*)[=:](.*)", line)
+        if assignment:
+            name = assignment[1].strip()
+            options[name] = _unquoted(assignment[2].strip()).replace("$$", "$")
+        elif line.startswith((" ", "\t")) and name:
+            options[name] += f"\n{line.lstrip()}"
+        else:
+            name = ""
+            if line.startswith("[") and line.endswith("]"):
+                options = sections.setdefault(section_name(line[1:-1]), {})
+    return sections
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if text[:1] in ("'", '"') and text[:1] == text[-1:] else text
 
 
 def merge_sections(*parts: Sections) -> dict[str, dict[str, t.Any]]:

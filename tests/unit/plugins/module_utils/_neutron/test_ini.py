@@ -12,6 +12,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._neutron.ini import (
     has_option,
     merge_sections,
     normalized,
+    parse_ini,
     render_ini,
 )
 
@@ -121,3 +122,34 @@ def test_a_text_of_a_vault_is_a_text() -> None:
 def test_what_is_no_dictionary_of_sections_is_refused(extra: Any) -> None:
     with pytest.raises(InvalidInput, match="extra_option is no dictionary of sections"):
         check_extra(extra, {}, "extra_option")
+
+
+def test_a_file_is_read_as_oslo_config_reads_it() -> None:
+    """Compared with oslo.config 10.7, but for the lines that it refuses."""
+    text = """
+early = refused
+[ML2]
+# comment = 1
+a = 1
+a : "two"
+b = x,
+  y = z
+# the end of b
+  not = c
+no assignment
+d =
+[DEFAULT]
+e = 'it''s'
+f = $$x
+[ml2]
+c=3=4
+"""
+    assert parse_ini(text) == {
+        "ml2": {"a": "two", "b": "x,\ny = z", "d": "", "c": "3=4"},
+        "DEFAULT": {"e": "it''s", "f": "$x"},
+    }
+
+
+def test_what_is_written_is_read() -> None:
+    sections = {"DEFAULT": {"a": "1"}, "ovn": {"b": "x,y", "c": "pa$$word"}}
+    assert parse_ini(render_ini(sections)) == sections
