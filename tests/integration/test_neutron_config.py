@@ -101,26 +101,49 @@ def test_what_is_read_after_ours_is_told(run_module: RunModule, machine: Machine
     assert read(api="systemd-start") == {"problem": "", "warnings": []}, "it does not say what it reads"
 
 
-def test_the_role_changes_nothing_before_it_counts(machine: Machine) -> None:
-    machine.has(**{"neutron-api": f"--config-dir {machine.directory} --config-file {machine.plugin}"})
-    machine.plugin.write_text(OTHER)
+def refused(machine: Machine, *arguments: str, **variables: t.Any) -> str:
+    """What a run of the role says that fails before it has changed anything; `variables` are those of the host."""
     play = {"hosts": "ovn_controllers", "gather_facts": False, "roles": ["c5c3.ovn.ovn_neutron"]}
     (machine.root / "play.yml").write_text(json.dumps([play]))
     host = {
         "ovn_neutron_tls": False,
-        "ovn_neutron_northbound_endpoints": ["tcp:192.0.2.1:6641"],
-        "ovn_neutron_southbound_endpoints": ["tcp:192.0.2.1:16642"],
+        "ovn_neutron_northbound_endpoints": ["tcp:127.0.0.1:9"],
+        "ovn_neutron_southbound_endpoints": ["tcp:127.0.0.1:9"],
+        "ovn_neutron_wait_timeout": 1,
         "ovn_neutron_leader_proxy": False,
         "ovn_neutron_config_file": str(machine.config),
         "ovn_neutron_group": "root",
-        "ovn_neutron_services": ["neutron-api"],
+        **variables,
     }
-    groups = {"ovn_controllers": {"hosts": {"controller1": host}}}
-    inventory = _playbooks.write_inventory(machine.root / "inventory.yml", groups)
+    inventory = _playbooks.write_inventory(
+        machine.root / "inventory.yml", {"ovn_controllers": {"hosts": {"controller1": host}}}
+    )
     env = _playbooks.environment(machine.root / "scratch", PATH=machine.path)
+    done = _playbooks.run(["-i", str(inventory), str(machine.root / "play.yml"), *arguments], env)
+    assert done.returncode != 0, done.stdout
+    assert _playbooks.recap(done.stdout, "controller1")["changed"] == 0
+    assert not machine.config.exists()
+    return " ".join(done.stdout.split())
+
+
+def test_the_role_changes_nothing_before_its_settings_count(machine: Machine) -> None:
+    machine.has(**{"neutron-api": f"--config-dir {machine.directory} --config-file {machine.plugin}"})
+    machine.plugin.write_text(OTHER)
     for arguments in (["--check"], []):
-        done = _playbooks.run(["-i", str(inventory), str(machine.root / "play.yml"), *arguments], env)
-        told = " ".join(done.stdout.split())
-        assert done.returncode != 0, done.stdout
-        assert "is tcp:192.0.2.9:6641 there and tcp:192.0.2.1:6641 in ours. Nothing was changed." in told
-        assert not machine.config.exists()
+        told = refused(machine, *arguments, ovn_neutron_services=["neutron-api"])
+        assert "is tcp:192.0.2.9:6641 there and tcp:127.0.0.1:9 in ours. Nothing was changed." in told
+
+
+def test_the_role_takes_no_proxy_away_from_a_neutron_that_nobody_restarts(machine: Machine) -> None:
+    unit = machine.root / "proxy.service"
+    unit.write_text("[Service]\nEnvironment=OVN_NORTHBOUND_LISTEN=tcp:127.0.0.1:26641\n")
+    by_extra = ["-e", f"_ovn_neutron_proxy_unit_file={unit}"]
+    for arguments in (["--check"], []):
+        told = refused(machine, *by_extra, *arguments)
+        assert "by its leader proxy at 127.0.0.1:26641. This run ends it and restarts nothing of Neutron" in told
+
+
+def test_the_role_says_whose_databases_do_not_answer(machine: Machine) -> None:
+    told = refused(machine)
+    assert "The databases did not answer this host with the certificate for Neutron of controller1: " in told
+    assert "c5c3.ovn.status says how the databases are. Nothing was changed on this host." in told

@@ -71,6 +71,7 @@ class NeutronOptions:
     config: t.Any = dataclasses.field(default_factory=dict)
     secret: str = ""
     services: t.Any = ()
+    restart_by_hand: bool = False
     inside: bool = False
     ask_databases: bool = True
     northbound_endpoints: t.Any = ()

@@ -346,9 +346,14 @@ def test_before_the_first_run_nobody_is_told_that_there_is_nobody_to_ask() -> No
 )
 def test_who_stops_says_why(registered: dict[str, t.Any] | None, cause: str) -> None:
     """As the template of the role does."""
-    tasks = yaml.safe_load((COLLECTION / "roles/ovn_neutron/tasks/kubernetes.yml").read_text(encoding="utf-8"))
+    tasks = yaml.safe_load((COLLECTION / "roles/ovn_neutron/tasks/ask.yml").read_text(encoding="utf-8"))
     (message,) = (one["ansible.builtin.fail"]["msg"] for task in tasks for one in task.get("rescue", ()))
     known = {} if registered is None else {"ovn_neutron_asked": registered}
     template = jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(message)
-    told = template.render(inventory_hostname="cloud", ansible_failed_result={"msg": "The task failed."}, **known)
-    assert f"of cloud: {cause} Correct the endpoints" in told
+    question = {"asker": "the control node", "next": "Correct the endpoints."}
+    failed = {"msg": "The task failed."}
+    told = template.render(
+        inventory_hostname="cloud", ansible_failed_result=failed, ovn_neutron_question=question, **known
+    )
+    assert told.startswith("The databases did not answer the control node with the certificate for Neutron of cloud: ")
+    assert told.endswith(f"of cloud: {cause} Correct the endpoints.")
