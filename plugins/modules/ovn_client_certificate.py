@@ -17,6 +17,7 @@ description:
     it connects again.
   - The key has to fit the certificate, else nothing changes.
   - Files with another owner or mode are replaced as well, not corrected where they are.
+  - Of two runs at the same time one waits for the other, at most 20 s.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
 attributes:
@@ -50,11 +51,17 @@ options:
   group:
     description: Name of the group that can read the files. Without it, that of the user who runs the task.
     type: str
+  run:
+    description:
+      - Name of the run that tries staged files, unlike that of any other run; P(c5c3.ovn.run_name#filter) makes one. Until its V(unstaged), or for an hour,
+        other runs do not delete them.
+    type: str
+    default: ""
   state:
     description:
       - V(present) puts the files in place.
       - V(staged) writes them beside those in use, so that they can be tried first; RV(files) says where. A later V(present) takes them from there.
-      - V(unstaged) deletes what is not in use, and needs O(directory) alone.
+      - V(unstaged) deletes what is not in use and no other O(run) tries, and needs O(directory) alone.
     type: str
     choices: [present, staged, unstaged]
     default: present

@@ -144,7 +144,14 @@ def test_a_link_in_the_place_of_a_new_directory_leads_nowhere(
         return f"{options['dir']}/.triple-new"
 
     monkeypatch.setattr(client_certificate.tempfile, "mkdtemp", make_and_lose)
-    params = {"directory": str(tmp_path / "ovn"), "owner": None, "group": None, "state": "present", **texts(pki, "a")}
+    params = {
+        "directory": str(tmp_path / "ovn"),
+        "owner": None,
+        "group": None,
+        "run": "",
+        "state": "present",
+        **texts(pki, "a"),
+    }
     with pytest.raises(OvnError, match="cannot be written: Not a directory"):
         client_certificate.apply_client_certificate(params, check_mode=False)
     assert (os.listdir(elsewhere), stat.S_IMODE(elsewhere.stat().st_mode)) == ([], 0o700)
@@ -187,7 +194,7 @@ def test_a_link_is_deleted_but_not_what_it_leads_to(run_module: RunModule, tmp_p
 def test_a_key_that_cannot_be_deleted_is_told(
     tmp_path: pathlib.Path, pki: Pki, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    params = {"directory": str(tmp_path), "owner": None, "group": None, "state": "staged", **texts(pki, "a")}
+    params = {"directory": str(tmp_path), "owner": None, "group": None, "run": "", "state": "staged", **texts(pki, "a")}
     place = place_of(client_certificate.apply_client_certificate(params, check_mode=False))
 
     def fail(path: str, *_arguments: t.Any, **_options: t.Any) -> None:
@@ -274,7 +281,7 @@ def test_a_pair_that_does_not_fit_is_not_taken_from_a_run_that_was_killed(
 def replace_for_ever(directory: str, triples: list[dict[str, str]]) -> None:
     while True:
         for triple in triples:
-            params = {"directory": directory, "owner": None, "group": None, "state": "present", **triple}
+            params = {"directory": directory, "owner": None, "group": None, "run": "", "state": "present", **triple}
             client_certificate.apply_client_certificate(params, check_mode=False)
 
 
@@ -293,6 +300,57 @@ def test_readers_get_a_pair_that_fits_whenever_it_is_killed(tmp_path: pathlib.Pa
         context = ssl.create_default_context(cafile=str(tmp_path / "current/ca.pem"))
         context.load_cert_chain(str(tmp_path / "current/cert.pem"), str(tmp_path / "current/key.pem"))
     assert (tmp_path / "current").exists()
+
+
+def try_and_use_for_ever(directory: str, run: str, triples: list[dict[str, str]]) -> None:
+    """As the role does it: whatever goes wrong ends the process."""
+    while True:
+        for triple in triples:
+            for state in ("staged", "present", "unstaged"):
+                params = {"directory": directory, "owner": None, "group": None, "run": run, "state": state, **triple}
+                done = client_certificate.apply_client_certificate(params, check_mode=False)
+                if state == "staged":
+                    time.sleep(0.001)
+                    assert content(place_of(done)) == list(triple.values())
+
+
+def test_runs_at_the_same_time_leave_each_other_alone(tmp_path: pathlib.Path, pki: Pki) -> None:
+    triples = [texts(pki, "a"), texts(pki, "b")]
+    context = multiprocessing.get_context("fork")
+    processes = [
+        context.Process(target=try_and_use_for_ever, args=(str(tmp_path), run, order))
+        for run, order in (("one", triples), ("two", triples[::-1]))
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(1)
+    ended = [process.exitcode for process in processes]
+    for process in processes:
+        process.kill()
+        process.join()
+    assert ended == [None, None], "a run has failed because of the other one"
+    assert content(tmp_path / "current") in [list(triple.values()) for triple in triples]
+
+
+def test_files_that_another_run_tries_are_not_deleted(run_module: RunModule, tmp_path: pathlib.Path, pki: Pki) -> None:
+    first, second = ({"directory": str(tmp_path), "run": name, **texts(pki, name)} for name in ("a", "b"))
+    place = place_of(run_module("ovn_client_certificate", {**first, "state": "staged"}))
+    remove = {"directory": str(tmp_path), "state": "unstaged"}
+    run_module("ovn_client_certificate", second)
+    for check in (True, False):
+        assert not run_module("ovn_client_certificate", {**remove, "run": "b"}, check=check)["changed"]
+    assert content(place) == [first[option] for option in ("private_key", "certificate", "ca_certificate")]
+    run_module("ovn_client_certificate", first)
+    assert os.path.realpath(tmp_path / "current") == str(place)
+    assert not run_module("ovn_client_certificate", {**remove, "run": "a"})["changed"]
+    assert sorted(os.listdir(place)) == sorted(NAMES)
+
+    place = place_of(run_module("ovn_client_certificate", {**second, "state": "staged"}))
+    (mark,) = set(os.listdir(place)) - set(NAMES)
+    os.utime(place / mark, (0, time.time() - 3601))
+    assert run_module("ovn_client_certificate", {**remove, "run": "a"})["changed"]
+    assert not place.exists(), "what a run has left that was killed"
 
 
 @pytest.mark.parametrize("place", ["/proc/nowhere", "/dev/null"])

@@ -9,19 +9,15 @@ The list of issued certificates of a central host, which its observer reads. Sev
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
 import os
-import time
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import InvalidInput, OvnError, TimedOut
+from .._errors import InvalidInput, OvnError
 from .._pki.files import Ownership, activate, read, write_pending
 from .._pki.issued import IssuedCertificate, IssuedChange, is_time, merge_list, parse_list, render_list
+from .file_lock import acquire
 
 _MODE, _OWNER = 0o644, Ownership(None, None)  # no secrets
-_LOCK_SECONDS, _PAUSE = 20.0, 0.05  # a run holds the lock for as long as one small file takes
 
 
 def read_change(params: t.Mapping[str, t.Any], *, check_mode: bool) -> IssuedChange:
@@ -67,7 +63,7 @@ def _merged(path: str, change: IssuedChange) -> tuple[list[IssuedCertificate], l
 def _locked(path: str) -> t.Iterator[None]:
     """Keep other runs from the file. The list itself is replaced, so a lock on it would lock nobody out."""
     with _open_lock(f"{path}.lock") as lock:
-        _acquire(lock, Deadline(_LOCK_SECONDS))
+        acquire(lock.fileno(), lock.name)
         yield
 
 
@@ -79,20 +75,3 @@ def _open_lock(path: str) -> t.TextIO:
         raise OvnError(
             f"{path} cannot be opened: {e.strerror}. Check free space and permissions (become: true), then run again."
         ) from e
-
-
-def _acquire(lock: t.TextIO, deadline: Deadline) -> None:
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as e:
-            if e.errno not in (errno.EAGAIN, errno.EACCES):
-                raise OvnError(f"{lock.name} cannot be locked: {e.strerror}. Correct that, then run again.") from e
-            if deadline.expired:
-                raise TimedOut(
-                    f"Timed out after {_LOCK_SECONDS:.0f} s waiting for {lock.name}: another process has locked it. End that process (fuser -v shows it), "
-                    "then run again."
-                ) from e
-            time.sleep(_PAUSE)
-        else:
-            return

@@ -9,7 +9,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, OvnError, TimedOut
-from ansible_collections.c5c3.ovn.plugins.module_utils._host import issued_certificates
+from ansible_collections.c5c3.ovn.plugins.module_utils._host import file_lock
 from ansible_collections.c5c3.ovn.plugins.module_utils._host.issued_certificates import read_change, update_file
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.issued import IssuedCertificate, IssuedChange
 
@@ -35,7 +35,7 @@ def test_only_one_that_would_be_issued_has_no_end_yet() -> None:
 
 
 def test_a_lock_that_is_held_is_named(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(issued_certificates, "_LOCK_SECONDS", 0.2)
+    monkeypatch.setattr(file_lock, "_LOCK_SECONDS", 0.2)
     path = tmp_path / "list.json"
     change = IssuedChange([IssuedCertificate("chassis", "a", "CA", "1f", END)])
     with open(f"{path}.lock", "w", encoding="utf-8") as lock:
