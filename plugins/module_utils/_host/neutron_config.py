@@ -49,7 +49,8 @@ def _reading(values: t.Mapping[str, str], block: str, path: str, ours: Sections)
     process = pathlib.Path("/proc", values.get("MainPID") or "0")
     arguments = config_arguments(commands, _text(process / "cmdline"))
     declared = shlex.split(values.get("Environment", ""))
-    environment = dict(one.partition("=")[::2] for one in [*declared, *_text(process / "environ").split("\0")])
+    texts = [*declared, *_text(process / "environ").split("\0")]
+    environment = {name: value for name, _sign, value in (one.partition("=") for one in texts)}
     program = values["Id"].rpartition(".")[0]
 
     def listing(folder: str) -> list[str]:
