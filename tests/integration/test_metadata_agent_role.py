@@ -204,10 +204,11 @@ def test_a_run_replaces_an_expired_certificate_and_the_other_program(machine: Ma
     assert not others.exists()
 
     before = machine.config.read_bytes()
-    code, output = machine.play(ovn_metadata_agent_southbound_endpoints=["ssl:127.0.0.1:9"])
-    assert code != 0
-    assert "the Southbound database does not answer." in output
-    assert "replaced" not in output
+    for arguments in (["--check"], []):
+        code, output = machine.play(*arguments, ovn_metadata_agent_southbound_endpoints=["ssl:127.0.0.1:9"])
+        assert code != 0
+        assert "the Southbound database does not answer." in output
+        assert "replaced" not in output
     assert (machine.tls / "chassis-cert.pem").read_bytes() == issued
 
     (machine.units / SECOND).unlink()

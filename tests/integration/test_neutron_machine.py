@@ -94,9 +94,14 @@ def of_task(output: str, name: str) -> str:
     ],
 )
 def test_a_certificate_comes_with_tls_alone_and_no_password_is_found_by_trial(
-    short_dir: pathlib.Path, pki: Pki, tls: str, outcome: str, config: dict[str, dict[str, str]]
+    short_dir: pathlib.Path,
+    pki: Pki,
+    raft_cluster: MakeCluster,
+    tls: str,
+    outcome: str,
+    config: dict[str, dict[str, str]],
 ) -> None:
-    endpoints = {"northbound": ["tcp:192.0.2.1:6641"], "southbound": ["tcp:192.0.2.1:16642"]}
+    endpoints = {name: list(raft_cluster(1, name).endpoints) for name in DATABASES}
     machine = Machine(short_dir, pki, endpoints)
     machine.variables.update(ovn_neutron_services=["test-c5c3-neutron"], ovn_neutron_config=config)
     settings = {"dest": str(short_dir / "settings"), "content": "{{ _ovn_neutron_desired.config }}", "mode": "0600"}

@@ -231,6 +231,8 @@ def test_the_databases_are_asked_before_anything_is_written(
     asking = {"ovn_neutron_ask_databases": True, "ovn_neutron_wait_timeout": 5, **real}
 
     dead = {**asking, "ovn_neutron_northbound_endpoints": ["ssl:127.0.0.1:9"]}
+    code, output = cloud.run("--check", **dead)
+    assert code != 0, "check mode asks, too"
     code, output = cloud.run(**dead)
     assert code != 0
     told = " ".join(output.split())
