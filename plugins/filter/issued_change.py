@@ -9,7 +9,8 @@ name: issued_change
 short_description: What a run knows of issued certificates, and which central hosts have another list of them
 version_added: "0.1.0"
 description:
-  - Observers know the certificates of chassis, their metadata agents and clients from a list on the central hosts. This compares it with what the run has read and issued.
+  - Observers know the certificates of chassis, their metadata agents and clients from a list on the central hosts. This compares
+    it with what the run has read and issued.
   - Of certificates the run knows what the roles P(c5c3.ovn.ovn_pki#role) and P(c5c3.ovn.ovn_hypervisor#role) have recorded, of the list of a machine what the
     role P(c5c3.ovn.ovn_central#role) has read before. A machine whose list was not read is named as well.
 options:

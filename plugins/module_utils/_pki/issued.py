@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The list of issued certificates, from which observers know when those of chassis, their metadata agents and clients end. Runs write it, and it has no secrets. Pure.
+The list of issued certificates, from which observers know when those of chassis, their metadata agents and clients end. Runs write it,
+and it has no secrets. Pure.
 
 Observers read it in pods, so nothing here needs a library.
 """
