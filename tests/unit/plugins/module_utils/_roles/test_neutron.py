@@ -290,8 +290,8 @@ OUTSIDE_ALONE = "no member has a port without a role for clients outside of its 
             {"inside_cluster": True, "northbound_endpoints": ["ssl:192.0.2.7:1"]},
             ([], ["ssl:192.0.2.1:16642"]),
             [
-                "Nobody could ask the Northbound database of controller1 first: with ovn_neutron_inside_cluster, ovn_neutron_northbound_endpoints are addresses "
-                "inside of its cluster."
+                "Nobody could ask the Northbound database of controller1 first: with ovn_neutron_inside_cluster, ovn_neutron_northbound_endpoints are "
+                "addresses inside of its cluster."
             ],
         ),
         (
@@ -299,8 +299,8 @@ OUTSIDE_ALONE = "no member has a port without a role for clients outside of its 
             {"inside_cluster": True, "northbound_endpoints": ["ssl:192.0.2.7:1"]},
             ([], []),
             [
-                "Nobody could ask the Northbound database of controller1 first: with ovn_neutron_inside_cluster, ovn_neutron_northbound_endpoints are addresses "
-                "inside of its cluster.",
+                "Nobody could ask the Northbound database of controller1 first: with ovn_neutron_inside_cluster, ovn_neutron_northbound_endpoints are "
+                "addresses inside of its cluster.",
                 f"Nobody could ask the Southbound database of controller1 first: {OUTSIDE_ALONE}",
             ],
         ),
