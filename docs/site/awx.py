@@ -12,7 +12,7 @@ from typing import Any
 
 import awx_sites
 import yaml
-from awx_offers import NOT_OFFERED, OFFERED, REMOVING, TEN_MINUTES, Offer
+from awx_offers import NOT_OFFERED, OFFERED, REMOVING, TEN_MINUTES, WEEKLY, Offer
 from variables import first_sentence
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,6 +20,10 @@ FOLDER = ROOT / "awx"
 HEAD = "# Written by docs/site/awx.py; c5c3.ovn.awx applies it. docs/awx.md says how.\n---\n"
 MARK = "(c5c3.ovn.awx)"
 NAME = "{{ ovn_awx_name }}"
+SWITCHES: dict[str, Any] = {
+    TEN_MINUTES: "{{ ovn_awx_reconcile }}",
+    WEEKLY: "{{ ovn_awx_neutron }}",
+}  # schedules of what changes something
 # Ansible's types of an option as AWX's types of a question; what has choices is below.
 TYPES = {"int": "integer", "float": "float", "bool": "multiplechoice"}
 
@@ -164,7 +168,7 @@ def schedules() -> list[dict[str, Any]]:
             "description": f"{says} {MARK}",
             "unified_job_template": title(offer, " (check)" if check else ""),
             "rrule": f"DTSTART:20260101T000700Z RRULE:FREQ={rule}",
-            "enabled": "{{ ovn_awx_reconcile }}" if frequency == TEN_MINUTES else True,
+            "enabled": SWITCHES.get(frequency, True),
         }
         for offer in OFFERED.values()
         for frequency, check, says in offer.schedules

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-HOURLY, DAILY, TEN_MINUTES = "HOURLY", "DAILY", "TEN_MINUTES"
+HOURLY, DAILY, WEEKLY, TEN_MINUTES = "HOURLY", "DAILY", "WEEKLY", "TEN_MINUTES"
 
 
 @dataclass(frozen=True)
@@ -14,8 +14,8 @@ class Offer:
     `asks`: options of roles that people set for one run, never what belongs into an inventory. `check`: whether check mode tells something; then there is a
     template for it. `limit`: whether a part of the inventory makes sense; a report needs all of it. `tags`: whether the playbook has parts.
     `approval`: what somebody has to know who approves the run; empty if it neither restarts nor removes anything. `verifies`: whether it ends with a proof.
-    `simultaneous`: whether two may run at once. `schedules`: how often, whether in check mode, and what for; only runs that change nothing,
-    and the pass that is made to run unattended, which is off by default.
+    `simultaneous`: whether two may run at once. `schedules`: how often, whether in check mode, and what for; only runs that change nothing, and
+    what is off by default: the pass that is made to run unattended, and what renews the certificates of Neutron.
     """
 
     title: str
@@ -96,6 +96,13 @@ OFFERED = {
         "neutron",
         check=True,
         approval="Services of Neutron whose settings have changed restart, one host after the other.",
+        schedules=(
+            (
+                WEEKLY,
+                False,
+                "Renews certificates of Neutron and its metadata agents; off unless ovn_awx_neutron is true",
+            ),
+        ),
     ),
     "show": Offer("show", limit=False, simultaneous=True),
     "census": Offer("census", limit=False, simultaneous=True),

@@ -9,7 +9,8 @@ name: issued_change
 short_description: What a run knows of issued certificates, and which central hosts have another list of them
 version_added: "0.1.0"
 description:
-  - Observers know the certificates of chassis and clients from a list on the central hosts. This compares it with what the run has read and issued.
+  - Observers know the certificates of chassis, their metadata agents and clients from a list on the central hosts. This compares
+    it with what the run has read and issued.
   - Of certificates the run knows what the roles P(c5c3.ovn.ovn_pki#role) and P(c5c3.ovn.ovn_hypervisor#role) have recorded, of the list of a machine what the
     role P(c5c3.ovn.ovn_central#role) has read before. A machine whose list was not read is named as well.
 options:
@@ -27,9 +28,16 @@ options:
     type: dict
     required: true
   clients:
-    description: What P(c5c3.ovn.pki_clients#filter) returns; null if the run has nothing to do with clients.
+    description:
+      - What P(c5c3.ovn.pki_clients#filter) returns; null if the run has nothing to do with clients. Clients that hosts of C(ovn_controllers) use count once
+        the role P(c5c3.ovn.ovn_neutron#role) has brought their files to all of these hosts in this run.
     type: list
     elements: dict
+  kind:
+    description: Whose certificates the run has issued to the hosts, besides those of clients. Metadata agents are those on machines.
+    type: str
+    choices: [chassis, metadata-agent]
+    default: chassis
   removed_chassis:
     description: Names of chassis that leave the list besides those that the inventory removes; a list, or a text with commas.
     type: raw
@@ -58,6 +66,7 @@ _value:
         - {kind: chassis, holder: compute1, issuer: OVN chassis CA, serial_number: 3a91c0, not_after: '2027-11-21T16:00:00Z',
            issued: true}
       removed_chassis: []
+      removed_metadata_agents: []
     machines: [central1, central2, central3]
     clusters: []
 """

@@ -167,6 +167,9 @@ def verify_report(
             central={name: _host(hostvars[name]) for name in central},
             chassis=None if hypervisors is None else expected,
             chassis_certificates={name: _chassis_certificate(variables) for name, variables in present},
+            metadata_agent_certificates={
+                name: variables.get("ovn_verify_metadata_agent") or {} for name, variables in present
+            },
             unresponsive_clusters={
                 name: str(result.get("msg") or "it gave no answer")
                 for name, result in clusters.items()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_issued_certificates
-short_description: Record when the certificates of chassis and clients end, for the observers (internal)
+short_description: Record when the certificates of chassis, metadata agents and clients end, for the observers (internal)
 version_added: "0.1.0"
 description:
   - Internal to the role P(c5c3.ovn.ovn_pki#role), its options may change at any time.
@@ -36,12 +36,14 @@ options:
     default: []
     suboptions:
       kind:
-        description: Whether a chassis or a client has it.
+        description: Whether a chassis, the metadata agent on its machine or a client has it.
         type: str
         required: true
-        choices: [chassis, client]
+        choices: [chassis, metadata-agent, client]
       holder:
-        description: Name of the chassis or client. A hypervisor cluster whose nodes share one certificate has the name of the cluster.
+        description:
+          - Name of the chassis, also of its metadata agent, or of the client. A hypervisor cluster whose nodes share one certificate has the name of the
+            cluster.
         type: str
         required: true
       issuer:
@@ -62,6 +64,11 @@ options:
         default: false
   removed_chassis:
     description: Chassis that are removed.
+    type: list
+    elements: str
+    default: []
+  removed_metadata_agents:
+    description: Chassis whose metadata agent is removed, or somebody else's.
     type: list
     elements: str
     default: []
@@ -110,7 +117,7 @@ from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._pki.issued import describe_change
 
 _CERTIFICATE: dict[str, dict[str, t.Any]] = {
-    "kind": {"type": "str", "required": True, "choices": ["chassis", "client"]},
+    "kind": {"type": "str", "required": True, "choices": ["chassis", "metadata-agent", "client"]},
     "holder": {"type": "str", "required": True},
     "issuer": {"type": "str", "required": True},
     "serial_number": {"type": "str", "required": True},
@@ -140,6 +147,7 @@ def main() -> t.NoReturn:
             **AUTH_ARG_SPEC,
             "certificates": {"type": "list", "elements": "dict", "default": [], "options": _CERTIFICATE},
             "removed_chassis": {"type": "list", "elements": "str", "default": []},
+            "removed_metadata_agents": {"type": "list", "elements": "str", "default": []},
             "clients": {"type": "list", "elements": "str"},
             "path": {"type": "path"},
             "cluster": {"type": "str"},

@@ -185,7 +185,7 @@ def test_an_ovn_that_is_not_ours(northbound: Member, play: Play) -> None:
     before = dump(northbound)
     theirs = ("-e", '{"ovn_central_managed": false}')  # of all central hosts, or none
     for arguments, asked in (
-        ((), {"ovn_show_northbound_endpoints": ["unix:/nowhere/db.sock", northbound.socket]}),
+        ((), {"ovn_census_northbound_endpoints": ["unix:/nowhere/db.sock", northbound.socket]}),
         (theirs, {"ovn_northbound_endpoints": [northbound.socket]}),
     ):
         code, output = play(*arguments, asked=asked)
@@ -199,8 +199,8 @@ def test_an_ovn_that_is_not_ours(northbound: Member, play: Play) -> None:
 def test_an_ovn_with_tls(play: Play, raft_cluster: MakeCluster, pki: Pki) -> None:
     (member,) = raft_cluster(1, tls=True).members
     _owners.fill(member.socket, _owners.UNKNOWN)
-    files = {f"ovn_verify_{name}": file for name, file in pki.issue("client").options().items()}
-    code, output = play(asked={"ovn_show_northbound_endpoints": ["ssl:127.0.0.99:1", member.endpoint], **files})
+    files = {f"ovn_census_{name}": file for name, file in pki.issue("client").options().items()}
+    code, output = play(asked={"ovn_census_northbound_endpoints": ["ssl:127.0.0.99:1", member.endpoint], **files})
     assert code == 0, output
     assert counted(output) == {"unknown": {**EXPECTED["unknown"], "NB_Global": 1}}
 

@@ -152,18 +152,21 @@ def test_what_runs_record_complete_and_remove(lists: Lists) -> None:
     assert list(lists.all()) == ["chassis other", "client operator"]
 
 
+INCLUDE = {"ansible.builtin.include_role": {"name": "c5c3.ovn.ovn_pki", "tasks_from": "issued"}}
+
+
+def play(hosts: str, certificate: str, **variables: t.Any) -> dict[str, t.Any]:
+    """A play that issues certificates and records them."""
+    role = {"role": "c5c3.ovn.ovn_pki", "vars": {"ovn_pki_certificate": certificate}}
+    tasks = [{**INCLUDE, "vars": {"ovn_pki_certificate": certificate}}]
+    return {"hosts": hosts, "gather_facts": False, "vars": variables, "roles": [role], "post_tasks": tasks}
+
+
 def test_plays_of_ones_own(lists: Lists) -> None:
     """Without our playbooks, and on a host that is both: c1."""
-    include = {"ansible.builtin.include_role": {"name": "c5c3.ovn.ovn_pki", "tasks_from": "issued"}}
-
-    def play(hosts: str, certificate: str, **variables: t.Any) -> dict[str, t.Any]:
-        role = {"role": "c5c3.ovn.ovn_pki", "vars": {"ovn_pki_certificate": certificate}}
-        tasks = [{**include, "vars": {"ovn_pki_certificate": certificate}}]
-        return {"hosts": hosts, "gather_facts": False, "vars": variables, "roles": [role], "post_tasks": tasks}
-
     plays: list[dict[str, t.Any]] = [
         # before anything of the role has run, and without a word which certificate is meant
-        {"hosts": "ovn_central", "gather_facts": False, "tasks": [include]},
+        {"hosts": "ovn_central", "gather_facts": False, "tasks": [INCLUDE]},
         play("ovn_central", "central"),
         play("ovn_hypervisors", "chassis", ovn_pki_common_name="chassis-{{ inventory_hostname }}"),
     ]
@@ -181,6 +184,28 @@ def test_plays_of_ones_own(lists: Lists) -> None:
     lists.run(str(file), **more)
     assert lists.all() == first
     assert sum(counts["changed"] for counts in lists.run(str(file), **more).recap.values()) == 0
+
+
+def test_the_certificate_of_neutron_counts_when_its_hosts_have_it(lists: Lists) -> None:
+    """The warning about the former one stays, although central and reconcile renew it on the control node."""
+    file = lists.site.folder / "own.yml"
+    add = {"ansible.builtin.add_host": {"name": "controller1", "groups": "ovn_controllers"}}
+    hand_out = {"ansible.builtin.set_fact": {"ovn_neutron_handed_out": True}}  # as the role ovn_neutron at its end
+    add_controller = {"hosts": "localhost", "gather_facts": False, "tasks": [add]}
+
+    def run(*, handed_out: bool, **variables: t.Any) -> dict[str, IssuedCertificate]:
+        tasks = [hand_out] if handed_out else []
+        controllers = {"hosts": "ovn_controllers", "gather_facts": False, "tasks": tasks}
+        file.write_text(json.dumps([add_controller, controllers, play("ovn_central", "central")]))
+        lists.run(str(file), **variables)
+        return lists.all()
+
+    assert list(run(handed_out=False)) == ["client operator"]
+    first = run(handed_out=True)
+    assert list(first) == CLIENTS
+    renewed = run(handed_out=False, ovn_pki_renew=True)
+    assert {name for name in CLIENTS if renewed[name] != first[name]} == {"client operator"}
+    assert run(handed_out=True)["client neutron"] != first["client neutron"]
 
 
 def test_a_file_is_changed_and_then_left_alone(run_module: RunModule, short_dir: pathlib.Path) -> None:

@@ -13,6 +13,8 @@ import _playbooks
 import pytest
 from conftest import MakeCluster, Pki, RaftCluster, TlsPaths, run, within
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki.issued import FILE_NAME, parse_list
+
 pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")
 
 from cryptography import x509
@@ -138,9 +140,15 @@ class Machine:
             "ovn_metadata_agent_timeout": 5,
             "ovn_hypervisor_system_id": "node7",
         }
-        (root / "play.yml").write_text(
-            json.dumps([{"hosts": "all", "gather_facts": False, "roles": ["c5c3.ovn.ovn_metadata_agent"]}])
-        )
+        record = {"name": "c5c3.ovn.ovn_pki", "tasks_from": "issued"}
+        kind = {"ovn_pki_certificate": "chassis", "ovn_pki_issued_kind": "metadata-agent"}
+        plays = [
+            {"roles": ["c5c3.ovn.ovn_metadata_agent"]},
+            {"tasks": [{"ansible.builtin.include_role": record, "vars": kind}]},  # as c5c3.ovn.neutron
+        ]
+        play = {"hosts": "ovn_hypervisors", "gather_facts": False}
+        (root / "play.yml").write_text(json.dumps([{**play, **more} for more in plays]))
+        self.central = root / "central"
 
     def install(self, certificate: TlsPaths) -> None:
         shutil.copy(certificate.private_key, self.tls / "chassis-key.pem")
@@ -152,16 +160,22 @@ class Machine:
         run(*sbctl, "--", "--id=@p", "create", "Chassis_Private", "name=node7")
 
     def play(self, *arguments: str, groups: t.Mapping[str, t.Any] | None = None, **variables: t.Any) -> tuple[int, str]:
-        inventory = _playbooks.write_inventory(
-            self.root / "inventory.yml",
-            {"ovn_hypervisors": {"hosts": {"compute1": {**self.variables, **variables}}}, **(groups or {})},
-        )
+        central = {"central1": {"ovn_central_config_directory": str(self.central), "ansible_become": False}}
+        hypervisors = {"compute1": {**self.variables, **variables}}
+        every = {"ovn_central": {"hosts": central}, "ovn_hypervisors": {"hosts": hypervisors}, **(groups or {})}
+        inventory = _playbooks.write_inventory(self.root / "inventory.yml", every)
         playbook = str(self.root / "play.yml")
         command = [*WITH_UNITS, str(self.units), *_playbooks.command("-i", str(inventory), playbook, *arguments)]
         done = subprocess.run(
             command, env=self.environment, capture_output=True, text=True, timeout=within(180), check=False
         )
         return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+    def listed(self) -> dict[str, str]:
+        """When the certificates end that observers know of, by kind and holder."""
+        found = parse_list((self.central / FILE_NAME).read_text())
+        assert found is not None
+        return {f"{one.kind} {one.holder}": one.not_after for one in found}
 
     def verbs(self) -> list[str]:
         """What systemd was told since the last call."""
@@ -202,6 +216,8 @@ def test_a_run_replaces_an_expired_certificate_and_the_other_program(machine: Ma
     assert machine.verbs() == [f"disable {SECOND}", f"stop {SECOND}", f"start {FIRST}"]
     assert "OVN_SETTINGS=" in ours.read_text()
     assert not others.exists()
+    end = x509.load_pem_x509_certificate(issued).not_valid_after_utc
+    assert machine.listed() == {"metadata-agent node7": f"{end:%Y-%m-%dT%H:%M:%SZ}"}, "observers warn before it ends"
 
     before = machine.config.read_bytes()
     for arguments in (["--check"], []):
@@ -210,6 +226,11 @@ def test_a_run_replaces_an_expired_certificate_and_the_other_program(machine: Ma
         assert "the Southbound database does not answer." in output
         assert "replaced" not in output
     assert (machine.tls / "chassis-cert.pem").read_bytes() == issued
+
+    (machine.central / FILE_NAME).unlink()
+    assert machine.play()[0] == 0
+    machine.verbs()
+    assert list(machine.listed()) == ["metadata-agent node7"], "found, after a run that was killed"
 
     (machine.units / SECOND).unlink()
     code, output = machine.play("--check", ovn_metadata_agent_program="neutron-ovn-agent")

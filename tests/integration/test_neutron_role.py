@@ -8,6 +8,7 @@ import pathlib
 import typing as t
 
 import _control_plane
+import _owners
 import _playbooks
 import pytest
 import yaml
@@ -258,9 +259,23 @@ def test_the_databases_are_asked_before_anything_is_written(
     code, output = cloud.run(**asking)
     assert (code, changed(output)) == (0, 0), output
 
+    # Rows of others, which Neutron with repair deletes as soon as a pod starts
+    repair = {**asking, "ovn_neutron_sync_mode": "repair"}
+    assert cloud.run("--check", **repair)[0] == 0
+    _owners.fill(clusters["northbound"].members[0].socket)
+    for arguments in ([], ["--check"]):
+        code, output = cloud.run(*arguments, **repair)
+        assert code != 0, output
+        assert "Neutron of cloud does not get ovn_neutron_sync_mode repair, with which it" in output
+    code, output = cloud.run(**{**repair, "ovn_neutron_ask_databases": False})
+    assert code != 0, output
+    assert "nobody could be asked which rows the Northbound has." in output
+    code, output = cloud.run(**repair, ovn_neutron_delete_foreign_rows=True)
+    assert (code, changed(output)) == (0, 2), output
+
 
 def test_inside_pods_get_what_they_can_resolve(cloud: Cloud, plane: ControlPlane) -> None:
-    plain = {"ovn_neutron_tls": "false", "ovn_neutron_inside": True}
+    plain = {"ovn_neutron_tls": "false", "ovn_neutron_inside_cluster": True}
     neutron = {"sbConnection": {"allowedNamespaces": ["openstack"]}}
     proxy = {"enabled": True, "nodeSelector": {"kubernetes.io/os": "linux"}}
     plane.late(spec={**_control_plane.SPEC, "neutronIntegration": neutron, "leaderProxy": proxy})

@@ -91,8 +91,10 @@ def test_schedules_change_nothing(awx: ModuleType, resources: dict[str, list[dic
     for schedule in resources["schedules"]:
         template = templates[schedule["unified_job_template"]]
         playbook = Path(template["playbook"]).stem
-        assert template["job_type"] == "check" or not awx.OFFERED[playbook].approval
-        assert schedule["enabled"] == ("{{ ovn_awx_reconcile }}" if playbook == "reconcile" else True)
+        # What restarts services needs somebody who turns the schedule on.
+        assert template["job_type"] == "check" or not awx.OFFERED[playbook].approval or schedule["enabled"] is not True
+        switches = {"reconcile": "{{ ovn_awx_reconcile }}", "neutron": "{{ ovn_awx_neutron }}"}
+        assert schedule["enabled"] == switches.get(playbook, True)
         assert template["notifications"] == {"error": [awx.NAME]}
 
 

@@ -81,7 +81,7 @@ def metrics(
         ),
         *_metric(
             "issued_certificate_not_after_timestamp_seconds",
-            "When the certificate ends that was issued to a chassis or a client.",
+            "When the certificate ends that was issued to a chassis, its metadata agent or a client.",
             [({"kind": one.kind, "holder": one.holder, "issuer": one.issuer}, one.end) for one in certificates.issued],
         ),
         *_metric(

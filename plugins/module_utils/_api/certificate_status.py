@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The condition of the certificates that the members serve, of the CAs that are trusted, and of the certificates of chassis and clients. Pure.
+The condition of the certificates that the members serve, of the CAs that are trusted, and of the certificates of chassis, metadata agents
+and clients. Pure.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import datetime
 import typing as t
 
 from .._kubernetes.timestamps import format_timestamp, parse_timestamp
-from .._pki.issued import CHASSIS, CLIENT, IssuedCertificate
+from .._pki.issued import CHASSIS, CLIENT, METADATA_AGENT, IssuedCertificate
 from .conditions import StatusCondition, repeat_condition
 from .status_conditions import LONGEST
 
@@ -21,11 +22,16 @@ SOON = datetime.timedelta(days=30)  # as ovn_verify_certificate_days
 
 _VALID = "Valid"
 _ROTATE = "Replace {them} with c5c3.ovn.rotate, or by its phases if that refuses (README of the role ovn_pki); the owner of a given Secret or ConfigMap, there."
+_HOLDERS = {CHASSIS: "chassis", METADATA_AGENT: "metadata agents", CLIENT: "clients"}
+_REASONS = {CHASSIS: "ChassisCertificate", METADATA_AGENT: "MetadataAgentCertificate", CLIENT: "ClientCertificate"}
 _RENEW = {
     CHASSIS: "Renew them with a run of c5c3.ovn.hypervisors; remove a chassis that is dead with ovn_hypervisor_state=gone.",
-    CLIENT: "Renew them with a run of c5c3.ovn.central, and bring the files to the clients.",
+    METADATA_AGENT: "Renew them with a run of c5c3.ovn.neutron.",
+    CLIENT: "Renew that of Neutron with a run of c5c3.ovn.neutron, others with c5c3.ovn.central, and bring their files to the clients.",
 }
-_REFUSES = {CHASSIS: "The Southbound refuses them.", CLIENT: "The databases refuse them."}
+_REFUSES = dict.fromkeys((CHASSIS, METADATA_AGENT), "The Southbound refuses them.") | {
+    CLIENT: "The databases refuse them."
+}
 _NAMES = 5  # of holders in a message
 _REFUSED = {"central": "Clients and members refuse each other.", "chassis": "The Southbound refuses chassis."}
 
@@ -41,7 +47,7 @@ class TrustedAuthority(t.NamedTuple):
 
 class ObservedCertificates(t.NamedTuple):
     """When the certificate of each endpoint ends, in seconds since 1970, the endpoints whose CA has ended, the CAs that are trusted, and the certificates of
-    chassis and clients as runs have issued them.
+    chassis, metadata agents and clients as runs have issued them.
     """
 
     ends: t.Mapping[str, float]
@@ -69,8 +75,7 @@ def certificate_condition(
         *_refused(certificates, present),
         *_trusted("central", certificates.authorities, present),
         *_trusted("chassis", certificates.authorities, present),
-        *_issued(CHASSIS, certificates.issued, present),
-        *_issued(CLIENT, certificates.issued, present),
+        *(finding for kind in _HOLDERS for finding in _issued(kind, certificates.issued, present)),
     ]
     findings.sort(key=lambda one: (one.status != "False", one.reason == _VALID))
     return findings[0]._replace(message=" ".join(one.message for one in findings)[:LONGEST])
@@ -128,17 +133,17 @@ def _trusted(
 def _issued(
     kind: str, certificates: t.Sequence[IssuedCertificate], present: datetime.datetime
 ) -> t.Iterator[StatusCondition]:
-    """Yield findings about the certificates of all chassis, or of all clients."""
+    """Yield findings about the certificates of all holders of this kind."""
     ordered = sorted((one for one in certificates if one.kind == kind), key=lambda one: (one.end, one.holder))
     ended = [one for one in ordered if _time(one.end) <= present]
     soon = [one for one in ordered[len(ended) :] if _time(one.end) - present < SOON]
-    who = "chassis" if kind == CHASSIS else "clients"
+    who, reason = _HOLDERS[kind], _REASONS[kind]
     if ended:
         message = f"Certificates of {who} have expired: {_holders(ended)}. {_REFUSES[kind]} {_RENEW[kind]}"
-        yield StatusCondition(CERTIFICATE, "False", f"{kind.capitalize()}CertificateExpired", message)
+        yield StatusCondition(CERTIFICATE, "False", f"{reason}Expired", message)
     if soon:
         message = f"Certificates of {who} end soon: {_holders(soon)}. {_RENEW[kind]}"
-        yield StatusCondition(CERTIFICATE, "True", f"{kind.capitalize()}CertificateExpiresSoon", message)
+        yield StatusCondition(CERTIFICATE, "True", f"{reason}ExpiresSoon", message)
 
 
 def _holders(certificates: t.Sequence[IssuedCertificate]) -> str:

@@ -16,7 +16,7 @@ import typing as t
 
 from .._errors import InvalidInput
 from .marks import NEUTRON, OURS, external_ids
-from .rows import WHOLE_OVN, Census, OwnedRow
+from .rows import WHOLE_OVN, Census, OwnedRow, take_census
 from .warning import CensusWarning, named, owners_of
 
 MODES = ("off", "log", "repair", "migrate")
@@ -119,6 +119,23 @@ def sync_warnings(census: Census, modes: t.Iterable[str]) -> list[CensusWarning]
         )
         for mode in sorted(set(modes) - set(_HARMLESS))
     ]
+
+
+def repair_refusal(facts: t.Mapping[str, t.Any], host: str) -> str:
+    """Return why Neutron of this host must not get `repair`; empty if no row is of another owner. `facts`: a result of ovn_database_info, empty if nobody
+    could be asked.
+    """
+    allow = "ovn_neutron_delete_foreign_rows to true lets Neutron delete them"
+    beginning = f"Neutron of {host} does not get ovn_neutron_sync_mode repair, with which it deletes rows of others when it starts"
+    tables = facts.get("tables")
+    if tables is None:
+        return f"{beginning}: nobody could be asked which rows the Northbound has. Use log; setting {allow}. Nothing was changed."
+    census = take_census(tables, operated=True)
+    if not others_than_neutron(census):
+        return ""
+    (warning,) = sync_warnings(census, ["repair"])
+    cause = " ".join(warning.cause.splitlines())
+    return f"{beginning}. {cause} c5c3.ovn.census shows them all. Use off or log; setting {allow}. Nothing was changed."
 
 
 def _when(mode: str) -> str:

@@ -36,6 +36,7 @@ def read_change(params: t.Mapping[str, t.Any], *, check_mode: bool) -> IssuedCha
         [one for one, is_issued in certificates if is_issued],
         params["removed_chassis"],
         params["clients"],
+        params["removed_metadata_agents"],
     )
 
 

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The list of issued certificates, from which observers know when those of chassis and clients end. Runs write it, and it has no secrets. Pure.
+The list of issued certificates, from which observers know when those of chassis, their metadata agents and clients end. Runs write it,
+and it has no secrets. Pure.
 
 Observers read it in pods, so nothing here needs a library.
 """
@@ -17,6 +18,7 @@ import typing as t
 
 FILE_NAME = "issued-certificates.json"  # in the configuration directory of a central host, and the key of the ConfigMap
 CHASSIS: t.Final = "chassis"
+METADATA_AGENT: t.Final = "metadata-agent"
 CLIENT: t.Final = "client"
 
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
@@ -24,7 +26,9 @@ _KEY = "certificates"
 
 
 class IssuedCertificate(t.NamedTuple):
-    """A certificate in use. `kind` and `holder`, the name of the chassis or client, tell it from all others; `not_after` is in UTC."""
+    """A certificate in use. `kind` and `holder`, the name of the chassis (that of its metadata agent, too) or client, tell it from all others; `not_after` is
+    in UTC.
+    """
 
     kind: str
     holder: str
@@ -39,14 +43,15 @@ class IssuedCertificate(t.NamedTuple):
 
 
 class IssuedChange(t.NamedTuple):
-    """What one run knows: certificates that it found and that it issued, chassis that are removed, and the names of all clients; None if the run does not
-    know these.
+    """What one run knows: certificates that it found and that it issued, chassis that are removed and chassis without a metadata agent of ours, and the names
+    of all clients; None if the run does not know these.
     """
 
     found: t.Sequence[IssuedCertificate] = ()
     issued: t.Sequence[IssuedCertificate] = ()
     removed_chassis: t.Collection[str] = ()
     clients: t.Collection[str] | None = None
+    removed_metadata_agents: t.Collection[str] = ()
 
 
 def list_path(config_directory: str) -> str:
@@ -86,10 +91,11 @@ def merge_list(known: t.Iterable[IssuedCertificate], change: IssuedChange) -> li
 
     A certificate that was only found replaces none that ends later: another run may have renewed it since this one has read it.
     """
+    removed = {CHASSIS: change.removed_chassis, METADATA_AGENT: change.removed_metadata_agents}
     kept = {
         (one.kind, one.holder): one
         for one in known
-        if (one.kind != CHASSIS or one.holder not in change.removed_chassis)
+        if one.holder not in removed.get(one.kind, ())
         and (one.kind != CLIENT or change.clients is None or one.holder in change.clients)
     }
     for one in change.found:

@@ -42,6 +42,7 @@ def report_certificates(
                 f"{name}: {broken[0]['problem']}{f' The same goes for {others}.' if others else ''}",
             )
     chassis, unasked_count = _chassis_certificates(installation.chassis_certificates, minimum, section)
+    _report_metadata_agents(installation.metadata_agent_certificates, minimum, section)
     _report_common_names(installation, section)
     _report_rights(installation, section)
     _report_shared(installation, section)
@@ -97,6 +98,24 @@ def _chassis_certificates(
                     f"The certificate of chassis {name} ends in {days_left} days: run c5c3.ovn.hypervisors for it.",
                 )
     return found, unasked_count
+
+
+def _report_metadata_agents(results: t.Mapping[str, Result], minimum: int, section: ReportFindings) -> None:
+    """Add the machines whose metadata agent has a certificate that ends soon, or has expired. Who has none yet is not connected yet."""
+    for name, result in results.items():
+        days_left = result.get("days_left")
+        if days_left is None or days_left >= minimum:
+            continue
+        if days_left < 0:
+            section.problem(
+                "metadata_agent_certificate_expired",
+                f"The certificate of the metadata agent on {name} has expired: run c5c3.ovn.neutron for it.",
+            )
+        else:
+            section.warning(
+                "metadata_agent_certificate_expires",
+                f"The certificate of the metadata agent on {name} ends in {days_left} days: run c5c3.ovn.neutron for it.",
+            )
 
 
 def _report_common_names(installation: Installation, section: ReportFindings) -> None:

@@ -66,6 +66,7 @@ PROBLEMS = frozenset(
         "port_bound_elsewhere",
         "chassis_certificate_missing",
         "chassis_certificate_expired",
+        "metadata_agent_certificate_expired",
         "chassis_certificate_invalid",
         # what clients use
         "endpoint_unusable",
@@ -93,6 +94,7 @@ WARNINGS = frozenset(
         "gateway_without_mapping",
         "certificate_expires",
         "chassis_certificate_expires",
+        "metadata_agent_certificate_expires",
         "chassis_certificate_name",
         "chassis_certificates_open_northbound",
         "chassis_certificate_shared",

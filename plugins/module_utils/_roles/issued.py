@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What a run knows of the certificates of chassis and clients, and which central hosts have another list of them. Pure.
+What a run knows of the certificates of chassis, their metadata agents and clients, and which central hosts have another list of them. Pure.
 """
 
 from __future__ import annotations
@@ -12,7 +12,16 @@ import re
 import typing as t
 
 from .._inventory import as_list, system_id_of
-from .._pki.issued import CHASSIS, CLIENT, IssuedCertificate, IssuedChange, is_time, merge_list, parse_list
+from .._pki.issued import (
+    CHASSIS,
+    CLIENT,
+    METADATA_AGENT,
+    IssuedCertificate,
+    IssuedChange,
+    is_time,
+    merge_list,
+    parse_list,
+)
 from .foreign_central import is_managed
 from .issued_place import is_cluster, issued_path
 from .pki import makes_secret
@@ -32,32 +41,39 @@ def issued_change(
     groups: Groups,
     clients: t.Sequence[Variables] | None = None,
     *,
+    kind: str = CHASSIS,
     removed_chassis: t.Any = (),
     check_mode: bool = False,
 ) -> dict[str, t.Any]:
     """Return `change` (options of `ovn_issued_certificates`) and where it is due: `machines` and `clusters`, both names of central hosts.
 
-    `hosts` take part in the run, `clients` are from `pki_clients`; None if this run has nothing to do with them. `removed_chassis` are names of chassis that
-    leave the list, a list or a text with commas.
+    `hosts` take part in the run, `clients` are from `pki_clients`; None if this run has nothing to do with them. `kind` says whose certificates the run has
+    issued: those of chassis or of their metadata agents. `removed_chassis` are names of chassis that leave the list, a list or a text with commas.
     """
     hosts = list(hosts)
     removed = as_list(removed_chassis or ())
-    entries = _of_chassis(hosts, hostvars, groups, removed, check_mode)
+    removed_agents = list(removed)
+    if kind == METADATA_AGENT:
+        entries = _of_metadata_agents(hosts, hostvars, groups, removed_agents, check_mode)
+    else:
+        entries = _of_chassis(hosts, hostvars, groups, removed, removed_agents, check_mode)
     if clients is not None:
         members = set(members_of(groups, "ovn_central"))
-        entries += _of_clients(clients, [hostvars[host] for host in hosts if host in members], check_mode)
+        issuers = [hostvars[host] for host in hosts if host in members]
+        entries += _of_clients(clients, issuers, check_mode, left_out=_not_handed_out(hostvars, groups))
     names = None if clients is None else [client["name"] for client in clients]
     change = IssuedChange(
-        [one for one, new in entries if not new], [one for one, new in entries if new], removed, names
+        [one for one, new in entries if not new], [one for one, new in entries if new], removed, names, removed_agents
     )
     central = {host: hostvars[host] for host in members_of(groups, "ovn_central")}
     # Those of others have no observer of ours.
     central = {host: one for host, one in central.items() if is_managed(one)}
-    knows_something = bool(entries or removed or names is not None)
+    knows_something = bool(entries or removed or removed_agents or names is not None)
     return {
         "change": {
             "certificates": [{**one._asdict(), "issued": new} for one, new in entries],
             "removed_chassis": removed,
+            "removed_metadata_agents": removed_agents,
             **({} if names is None else {"clients": names}),
         },
         "machines": [
@@ -68,17 +84,43 @@ def issued_change(
 
 
 def _of_chassis(
-    hosts: t.Iterable[str], hostvars: Hostvars, groups: Groups, removed: list[str], check_mode: bool
+    hosts: t.Iterable[str],
+    hostvars: Hostvars,
+    groups: Groups,
+    removed: list[str],
+    removed_agents: list[str],
+    check_mode: bool,
 ) -> list[Entry]:
-    """Return the entries of chassis, and add to `removed` who leaves the list."""
+    """Return the entries of chassis, and add to `removed` who leaves the list, and to `removed_agents` whose metadata agent goes with the chassis."""
     entries: list[Entry] = []
     hypervisors = set(members_of(groups, "ovn_hypervisors"))
     for host in (one for one in hosts if one in hypervisors):
         variables = hostvars[host]
         known = _known(variables)
-        if leaving := _leaving(host, variables, known, hostvars, groups):
+        if gone := _removed_chassis(host, variables):
+            removed += gone
+            removed_agents += gone
+        elif leaving := _leaving(host, variables, known, hostvars, groups):
             removed += leaving
         elif (entry := _entry(CHASSIS, known, check_mode)) is not None:
+            entries.append(entry)
+    return entries
+
+
+def _of_metadata_agents(
+    hosts: t.Iterable[str], hostvars: Hostvars, groups: Groups, removed: list[str], check_mode: bool
+) -> list[Entry]:
+    """Return the entries of metadata agents on machines, and add to `removed` the chassis that have none of ours."""
+    entries: list[Entry] = []
+    machines, gateways = set(members_of(groups, "ovn_hypervisors")), set(members_of(groups, "ovn_gateways"))
+    for host in (one for one in hosts if one in machines):
+        variables = hostvars[host]
+        known = (variables.get("ovn_pki_recorded") or {}).get(METADATA_AGENT) or {}
+        if backend_of(variables) == "kubernetes":  # its pods use the certificates of their nodes
+            continue
+        if host in gateways or not first_value(variables, "ovn_metadata_agent_nova_host"):
+            removed.append(system_id_of(host, variables))
+        elif (entry := _entry(METADATA_AGENT, known, check_mode)) is not None:
             entries.append(entry)
     return entries
 
@@ -96,12 +138,22 @@ def _known(variables: Variables) -> Variables:
     return {**compared[0], "holder": pair["common_name"], "path": pair["certificate"], "issued": False}
 
 
-def _leaving(host: str, variables: Variables, known: Variables, hostvars: Hostvars, groups: Groups) -> list[str]:
-    """Return the names under which a host leaves the list: its chassis is removed, or uses a certificate that another owner renews without a run."""
-    signed = str(first_value(variables, "ovn_pki_common_name", "ovn_system_id", default=host))
+def _signed_name(host: str, variables: Variables) -> str:
+    return str(first_value(variables, "ovn_pki_common_name", "ovn_system_id", default=host))
+
+
+def _removed_chassis(host: str, variables: Variables) -> list[str]:
+    """Return the names of a chassis that is removed, none if it is not: that in the Southbound, and that in its certificate."""
     removed = first_value(variables, "ovn_hypervisor_removed_chassis")
     if removed or first_value(variables, "ovn_hypervisor_state", default="present") != "present":
-        return list(dict.fromkeys([str(removed or system_id_of(host, variables)), signed]))
+        names = [str(removed or system_id_of(host, variables)), _signed_name(host, variables)]
+        return list(dict.fromkeys(names))
+    return []
+
+
+def _leaving(host: str, variables: Variables, known: Variables, hostvars: Hostvars, groups: Groups) -> list[str]:
+    """Return the names under which a host leaves the list because its chassis uses a certificate that another owner renews without a run."""
+    signed = _signed_name(host, variables)
     if not known and backend_of(variables) == "kubernetes":
         # Members serve that of the control plane, so observers know it.
         return [] if makes_secret(host, CHASSIS, hostvars, groups) else [signed]
@@ -109,8 +161,19 @@ def _leaving(host: str, variables: Variables, known: Variables, hostvars: Hostva
     return [known["holder"]] if known.get("path") and used and used != known["path"] else []
 
 
-def _of_clients(clients: t.Sequence[Variables], central: t.Sequence[Variables], check_mode: bool) -> list[Entry]:
-    """Return the entries of clients, whose certificates one of the central hosts was to issue."""
+def _not_handed_out(hostvars: Hostvars, groups: Groups) -> set[str]:
+    """Return the clients whose certificates c5c3.ovn.neutron brings to hosts, but not to all of them in this run: some may use one that ends earlier."""
+    return {
+        str(first_value(hostvars[host], "ovn_neutron_client", default="neutron"))
+        for host in members_of(groups, "ovn_controllers")
+        if not hostvars[host].get("ovn_neutron_handed_out")
+    }
+
+
+def _of_clients(
+    clients: t.Sequence[Variables], central: t.Sequence[Variables], check_mode: bool, *, left_out: t.Collection[str]
+) -> list[Entry]:
+    """Return the entries of clients but for those that are left out, whose certificates one of the central hosts was to issue."""
     names = [client["name"] for client in clients]
     known: dict[str, Variables] = {}
     for variables in central:
@@ -119,7 +182,8 @@ def _of_clients(clients: t.Sequence[Variables], central: t.Sequence[Variables], 
             known.update(zip(names, compared))
     for variables in central:
         known.update(variables.get("ovn_pki_recorded_clients") or {})
-    entries = (_entry(CLIENT, {**known[name], "holder": name}, check_mode) for name in names if name in known)
+    shown = [name for name in names if name in known and name not in left_out]
+    entries = (_entry(CLIENT, {**known[name], "holder": name}, check_mode) for name in shown)
     return [entry for entry in entries if entry is not None]
 
 

@@ -72,7 +72,7 @@ class NeutronOptions:
     secret: str = ""
     services: t.Any = ()
     restart_by_hand: bool = False
-    inside: bool = False
+    inside_cluster: bool = False
     ask_databases: bool = True
     northbound_endpoints: t.Any = ()
     southbound_endpoints: t.Any = ()
@@ -100,7 +100,7 @@ def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[
     inside = _inside_connection(options, direct)
     connection = direct.through_proxy(*_listeners(options).values()) if proxied else direct if on_machine else inside
     declared, answer = _declared(options), options.control_plane.get("endpoints") or {}
-    asked = {} if on_machine else members_to_ask(endpoints, declared, answer, inside=options.inside)
+    asked = {} if on_machine else members_to_ask(endpoints, declared, answer, inside=options.inside_cluster)
     ours = server_sections(connection, _server_options(options))
     extra = check_extra(options.config, ours, f"{PREFIX}config")
     config = render_ini(merge_sections(ours, extra))
@@ -231,7 +231,9 @@ def _inside_connection(options: NeutronOptions, direct: OvnConnection) -> OvnCon
     """Return the connection of pods: through the leader proxy of their node, if they run in the cluster of the control plane and it has some."""
     known = options.control_plane.get("endpoints") or {}
     northbound, southbound = (known.get(f"leader_proxy_{database}") or "" for database in DATABASES)
-    if not (options.inside and options.leader_proxy and northbound and southbound) or any(_declared(options).values()):
+    if not (options.inside_cluster and options.leader_proxy and northbound and southbound) or any(
+        _declared(options).values()
+    ):
         return direct
     return direct.through_proxies(northbound, southbound)
 
@@ -279,7 +281,9 @@ def _name_warnings(options: NeutronOptions, connection: OvnConnection) -> list[s
 def _sync_warnings(options: NeutronOptions) -> list[str]:
     if options.sync_mode in ("off", "log"):
         return []
+    util = "each run of neutron-ovn-db-sync-util"
+    when = f"each start of Neutron, and {util}," if options.sync_mode == "repair" else util
     return [
-        f"{PREFIX}sync_mode of {options.host} is {options.sync_mode}: whenever Neutron starts it deletes rows of the Northbound that it does not know. If "
+        f"{PREFIX}sync_mode of {options.host} is {options.sync_mode}: {when} deletes rows of the Northbound that Neutron's own database lacks. If "
         "something else uses this OVN too, use off or log; c5c3.ovn.census tells whose rows there are."
     ]

@@ -54,7 +54,7 @@ def unasked_warnings(
     return [
         f"Nobody could ask {_titles(databases)} of {host} first: {cause}. See in the log of Neutron that it connects."
         for databases, cause in (
-            (given, f"with {prefix}inside, {options} are addresses inside of its cluster"),
+            (given, f"with {prefix}inside_cluster, {options} are addresses inside of its cluster"),
             (others, "no member has a port without a role for clients outside of its cluster"),
         )
         if databases

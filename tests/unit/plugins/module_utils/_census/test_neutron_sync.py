@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import pathlib
 import typing as t
 
 import pytest
+import yaml
 from census_rows import KUBE_OVN, NETWORK, ROUTER, UUID, Northbound
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._census.neutron_sync import damages, parse_mode, sync_warnings
+from ansible_collections.c5c3.ovn.plugins.module_utils._census.neutron_sync import (
+    damages,
+    parse_mode,
+    repair_refusal,
+    sync_warnings,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 
+COLLECTION = pathlib.Path(__file__).resolve().parents[5]
 COEXISTENCE = "25.2.3, 26.0.3, 27.0.2 and 28.0.0"
 
 
@@ -160,3 +168,48 @@ def test_a_mode(given: t.Any, mode: str) -> None:
 def test_what_is_no_mode_is_refused(given: t.Any) -> None:
     with pytest.raises(InvalidInput, match="Neutron knows off, log, repair, migrate"):
         parse_mode(given)
+
+
+@pytest.mark.parametrize(
+    ("fill", "parts"),
+    [
+        (lambda northbound: None, []),
+        # what is ours, and what belongs to nobody
+        (lambda northbound: northbound.add("Logical_Switch", {"c5c3-ovn-test-network": "1"}), []),
+        (lambda northbound: northbound.add("Connection", target="ptcp:6641"), []),
+        # rows of others, whether a repair of a new Neutron deletes them or not
+        (
+            lambda northbound: northbound.add("Logical_Switch", KUBE_OVN),
+            ["1 rows of others are not in Neutron's database: kube-ovn 1.", "it deletes none of them."],
+        ),
+        (
+            lambda northbound: into(northbound, "Logical_Router", "nat", northbound.add("NAT", KUBE_OVN)),
+            ["it deletes 1 of them: 1 NAT (snat 192.0.2.10 10.0.0.0/24 of kube-ovn) on Neutron's routers. c5c3.ovn.census shows them all."],
+        ),
+        (lambda northbound: northbound.add("Port_Group", name="mine"), ["database: unknown 1."]),
+    ],
+)  # fmt: skip
+def test_neutron_gets_no_repair_beside_rows_of_others(
+    northbound: Northbound, fill: t.Callable[[Northbound], object], parts: list[str]
+) -> None:
+    fill(northbound)
+    refusal = repair_refusal({"tables": northbound.tables}, "controller1")
+    assert bool(refusal) == bool(parts)
+    assert [part for part in parts if part not in refusal] == []
+    if refusal:
+        assert refusal.startswith("Neutron of controller1 does not get ovn_neutron_sync_mode repair, with which it")
+        assert refusal.endswith(
+            "Use off or log; setting ovn_neutron_delete_foreign_rows to true lets Neutron delete them. Nothing was changed."
+        )
+
+
+def test_neutron_gets_no_repair_where_nobody_could_be_asked() -> None:
+    assert ": nobody could be asked which rows the Northbound has. Use log;" in repair_refusal({}, "cloud")
+
+
+def test_the_role_reads_what_the_census_reads() -> None:
+    tasks = yaml.safe_load((COLLECTION / "playbooks/census.yml").read_text())[-1]["tasks"]
+    (read,) = (task["c5c3.ovn.ovn_database_info"] for task in tasks if "c5c3.ovn.ovn_database_info" in task)
+    role = yaml.safe_load((COLLECTION / "roles/ovn_neutron/vars/main.yml").read_text())
+    assert role["_ovn_neutron_census_columns"] == read["columns"]
+    assert list(read["columns"]) == read["tables"]

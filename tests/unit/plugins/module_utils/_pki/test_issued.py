@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.issued import (
     CHASSIS,
     CLIENT,
+    METADATA_AGENT,
     IssuedCertificate,
     IssuedChange,
     describe_change,
@@ -29,6 +30,10 @@ def client(name: str, not_after: str = END) -> IssuedCertificate:
     return IssuedCertificate(CLIENT, name, "central CA", "20", not_after)
 
 
+def agent(name: str, not_after: str = END) -> IssuedCertificate:
+    return IssuedCertificate(METADATA_AGENT, name, "chassis CA", "21", not_after)
+
+
 ALL = [chassis("a"), chassis("b"), client("neutron"), client("operator")]
 
 
@@ -46,6 +51,9 @@ ALL = [chassis("a"), chassis("b"), client("neutron"), client("operator")]
         ([*ALL, client("a")], IssuedChange(removed_chassis=["a"]), [chassis("b"), client("a"), *ALL[2:]]),
         ([*ALL, chassis("operator")], IssuedChange(clients=["neutron"]), [*ALL[:2], chassis("operator"), client("neutron")]),
         (ALL, IssuedChange(removed_chassis=["gone"]), ALL),
+        # a metadata agent has the name of its chassis, and stays when that uses files of its own
+        ([*ALL, agent("a"), agent("b")], IssuedChange(removed_chassis=["a"], removed_metadata_agents=["b"]), [*ALL[1:], agent("a")]),
+        (ALL, IssuedChange([agent("a")], removed_metadata_agents=["b"]), [*ALL, agent("a")]),
         # the clients are known as a whole; one whose certificate cannot be read keeps what is known of it
         (ALL, IssuedChange([client("operator", LATER)], clients=["neutron", "operator"]), [*ALL[:3], client("operator", LATER)]),
         (ALL, IssuedChange(clients=[]), ALL[:2]),

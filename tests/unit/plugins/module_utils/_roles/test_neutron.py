@@ -87,7 +87,8 @@ def test_services_run() -> None:
 def test_a_mode_that_deletes_rows_is_a_warning(mode: str, warned: bool) -> None:
     warnings = desired_neutron({**MACHINE, "sync_mode": mode}, ENDPOINTS)["warnings"]
     assert bool(warnings) is warned
-    assert all(f"ovn_neutron_sync_mode of controller1 is {mode}: " in text for text in warnings)
+    assert all(f"ovn_neutron_sync_mode of controller1 is {mode}: each " in text for text in warnings)
+    assert any("start of Neutron" in text for text in warnings) is (mode == "repair")
 
 
 def test_names_are_a_warning_where_nobody_resolves_them() -> None:
@@ -219,19 +220,23 @@ def answer_without(*words: str) -> dict[str, t.Any]:
 @pytest.mark.parametrize(
     ("answer", "options", "northbound", "southbound"),
     [
-        (ANSWER, {"inside": True}, {"ssl:10.96.0.9:6641"}, {"ssl:10.96.0.9:16642"}),
-        (ANSWER, {"inside": True, "leader_proxy": False}, {"ssl:10.96.0.1:6641"}, {"ssl:10.96.0.2:16642"}),
-        (answer_without("leader"), {"inside": True}, {"ssl:10.96.0.1:6641"}, {"ssl:10.96.0.2:16642"}),
+        (ANSWER, {"inside_cluster": True}, {"ssl:10.96.0.9:6641"}, {"ssl:10.96.0.9:16642"}),
+        (ANSWER, {"inside_cluster": True, "leader_proxy": False}, {"ssl:10.96.0.1:6641"}, {"ssl:10.96.0.2:16642"}),
+        (answer_without("leader"), {"inside_cluster": True}, {"ssl:10.96.0.1:6641"}, {"ssl:10.96.0.2:16642"}),
         (
             answer_without("leader", "ips"),
-            {"inside": True},
+            {"inside_cluster": True},
             {"ssl:ovn-northbound-0:6641"},
             {"ssl:ovn-southbound-0:16642"},
         ),
         (ANSWER, {}, {"ssl:192.0.2.1:31641"}, {"ssl:192.0.2.1:31643"}),
         (
             ANSWER,
-            {"inside": True, "northbound_endpoints": ["ssl:192.0.2.7:1"], "southbound_endpoints": ["ssl:192.0.2.7:2"]},
+            {
+                "inside_cluster": True,
+                "northbound_endpoints": ["ssl:192.0.2.7:1"],
+                "southbound_endpoints": ["ssl:192.0.2.7:2"],
+            },
             {"ssl:192.0.2.7:1"},
             {"ssl:192.0.2.7:2"},
         ),
@@ -242,7 +247,9 @@ def test_where_pods_connect(
     answer: dict[str, t.Any], options: dict[str, t.Any], northbound: set[str], southbound: set[str]
 ) -> None:
     given = {**CLUSTER, **options, "control_plane": answer}
-    endpoints = neutron_endpoints(IN_CLUSTER, ["cluster"], given, answer=answer, inside=bool(options.get("inside")))
+    endpoints = neutron_endpoints(
+        IN_CLUSTER, ["cluster"], given, answer=answer, inside=bool(options.get("inside_cluster"))
+    )
     desired = desired_neutron(given, endpoints)
     ours = options_of(desired["config"], "ovn")
     helm = desired["helm"]["conf"]["plugins"]["ml2_conf"]["ovn"]
@@ -251,7 +258,7 @@ def test_where_pods_connect(
         texts = (ours[f"ovn_{short}_connection"], helm[f"ovn_{short}_connection"], patch[f"{short}Connection"])
         assert len(set(texts)) == 1
         assert set(texts[0].split(",")) == expected
-    through_proxy = "leader_proxy" not in options and options == {"inside": True} and answer is ANSWER
+    through_proxy = "leader_proxy" not in options and options == {"inside_cluster": True} and answer is ANSWER
     assert len(patch["nbConnection"].split(",")) == (20 if through_proxy else 1)
     has_names = any("ovn-" in one for one in northbound)
     assert any("gets names of members" in text for text in desired["warnings"]) is has_names
@@ -263,7 +270,7 @@ OUTSIDE_ALONE = "no member has a port without a role for clients outside of its 
 @pytest.mark.parametrize(
     ("answer", "options", "asked", "warned"),
     [
-        (ANSWER, {"inside": True}, (["ssl:192.0.2.1:31641"], ["ssl:192.0.2.1:31643"]), []),
+        (ANSWER, {"inside_cluster": True}, (["ssl:192.0.2.1:31641"], ["ssl:192.0.2.1:31643"]), []),
         (ANSWER, {}, (["ssl:192.0.2.1:31641"], ["ssl:192.0.2.1:31643"]), []),
         (  # what is left are relays
             answer_without("southbound_unrestricted"),
@@ -273,31 +280,31 @@ OUTSIDE_ALONE = "no member has a port without a role for clients outside of its 
         ),
         (
             {"endpoints": {"northbound": "ssl:a:1", "northbound_inside": "ssl:a:1"}},
-            {"inside": True},
+            {"inside_cluster": True},
             ([], []),
             [f"Nobody could ask the Northbound and the Southbound databases of controller1 first: {OUTSIDE_ALONE}"],
         ),
         ({}, {"northbound_endpoints": ["ssl:192.0.2.7:1"]}, (["ssl:192.0.2.7:1"], ["ssl:192.0.2.1:16642"]), []),
         (
             {},
-            {"inside": True, "northbound_endpoints": ["ssl:192.0.2.7:1"]},
+            {"inside_cluster": True, "northbound_endpoints": ["ssl:192.0.2.7:1"]},
             ([], ["ssl:192.0.2.1:16642"]),
             [
-                "Nobody could ask the Northbound database of controller1 first: with ovn_neutron_inside, ovn_neutron_northbound_endpoints are addresses "
-                "inside of its cluster."
+                "Nobody could ask the Northbound database of controller1 first: with ovn_neutron_inside_cluster, ovn_neutron_northbound_endpoints are "
+                "addresses inside of its cluster."
             ],
         ),
         (
             answer_without("southbound_unrestricted"),
-            {"inside": True, "northbound_endpoints": ["ssl:192.0.2.7:1"]},
+            {"inside_cluster": True, "northbound_endpoints": ["ssl:192.0.2.7:1"]},
             ([], []),
             [
-                "Nobody could ask the Northbound database of controller1 first: with ovn_neutron_inside, ovn_neutron_northbound_endpoints are addresses "
-                "inside of its cluster.",
+                "Nobody could ask the Northbound database of controller1 first: with ovn_neutron_inside_cluster, ovn_neutron_northbound_endpoints are "
+                "addresses inside of its cluster.",
                 f"Nobody could ask the Southbound database of controller1 first: {OUTSIDE_ALONE}",
             ],
         ),
-        ({}, {"inside": True}, (["ssl:192.0.2.1:6641"], ["ssl:192.0.2.1:16642"]), []),
+        ({}, {"inside_cluster": True}, (["ssl:192.0.2.1:6641"], ["ssl:192.0.2.1:16642"]), []),
         (answer_without("southbound_unrestricted"), {"ask_databases": "no"}, (["ssl:192.0.2.1:31641"], []), []),
     ],
     ids=[
