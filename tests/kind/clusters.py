@@ -310,6 +310,10 @@ class Guest:
     def plug(self, switch: str) -> None:
         client("northbound", "--may-exist", "lsp-add", switch, self.name)
         client("northbound", "lsp-set-addresses", self.name, f"{self.mac} {self.address}")
+        self.connect(self.name)
+
+    def connect(self, port: str) -> None:
+        """Be the interface of this logical port."""
         run("ip", "netns", "add", self.name)
         peer = f"p{self.name}"
         self._in_node("ip", "link", "add", self.name, "type", "veth", "peer", "name", peer)
@@ -319,7 +323,7 @@ class Guest:
         run(*inside, "link", "set", peer, "address", self.mac, "mtu", "1400", "up")
         run(*inside, "address", "add", f"{self.address}/24", "dev", peer)
         vsctl = ["ovs-vsctl", "--timeout=15", "--may-exist", "add-port", "br-int", self.name]
-        settings = ["--", "set", "Interface", self.name, f"external_ids:iface-id={self.name}"]
+        settings = ["--", "set", "Interface", self.name, f"external_ids:iface-id={port}"]
         HYPERVISORS.exec(pod_on("ovs", self.node), *vsctl, *settings)
 
     def unplug(self) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import secrets
 import typing as t
 import uuid
 
 import yaml
-from clusters import FOLDER, HYPERVISORS, ROOT, Guest, client, run
+from clusters import FOLDER, HYPERVISORS, ROOT, Cluster, Guest, client, run
+from pods import apply, manifest
 
 IMAGE = "localhost/neutron:test"
 NOVA, SECRET, KEY = "nova-metadata", "nova-metadata", "metadata_proxy_shared_secret"
@@ -20,10 +20,10 @@ KEYS = {METADATA_AGENT: "neutron:ovn-metadata", OVN_AGENT: "neutron:ovn-neutron-
 _ADDRESS = "198.19.0.250"  # of the metadata port, in the network of the guests
 
 
-def build_image() -> None:
+def build_image(cluster: Cluster = HYPERVISORS) -> None:
     """Build it (once) and give it to the nodes."""
     run(str(ROOT / "tests/testbed/neutron-image/build"), timeout=900)
-    run(str(ROOT / "tests/testbed/up"), "load", HYPERVISORS.name, IMAGE, timeout=300)
+    run(str(ROOT / "tests/testbed/up"), "load", cluster.name, IMAGE, timeout=300)
 
 
 def start_nova() -> None:
@@ -38,9 +38,10 @@ def start_nova() -> None:
     }
     labels = {"app": NOVA}
     apply(
-        _manifest("v1", "Secret", SECRET, stringData={KEY: secrets.token_hex(16)}),
-        _manifest("v1", "Service", NOVA, spec={"selector": labels, "ports": [{"port": 8775}]}),
-        _manifest("v1", "Pod", NOVA, labels=labels, spec={"containers": [container], "volumes": volumes}),
+        HYPERVISORS,
+        manifest("v1", "Secret", SECRET, stringData={KEY: secrets.token_hex(16)}),
+        manifest("v1", "Service", NOVA, spec={"selector": labels, "ports": [{"port": 8775}]}),
+        manifest("v1", "Pod", NOVA, labels=labels, spec={"containers": [container], "volumes": volumes}),
     )
     HYPERVISORS.kubectl("wait", f"pod/{NOVA}", "--for=condition=Ready", "--timeout=60s", timeout=70)
 
@@ -49,17 +50,6 @@ def stop_nova() -> None:
     HYPERVISORS.kubectl(
         "delete", "--ignore-not-found", "--grace-period=1", f"pod/{NOVA}", f"service/{NOVA}", f"secret/{SECRET}"
     )
-
-
-def _manifest(
-    version: str, kind: str, name: str, labels: dict[str, str] | None = None, **parts: t.Any
-) -> dict[str, t.Any]:
-    metadata = {"name": name, "labels": labels or {}}
-    return {"apiVersion": version, "kind": kind, "metadata": metadata, **parts}
-
-
-def apply(*manifests: dict[str, t.Any]) -> None:
-    HYPERVISORS.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests}))
 
 
 def specification(**agent: t.Any) -> dict[str, t.Any]:
@@ -139,46 +129,20 @@ class Network:
         ).strip()
         client("northbound", "lsp-set-dhcpv4-options", guest.name, made)
         guest.plug(self.switch)
-        interface = f"p{guest.name}"
-        run("ip", "-n", guest.name, "address", "flush", "dev", interface)
-        # A datapath in userspace passes packets on without the checksums that a card would add.
-        run(
-            "ip",
-            "netns",
-            "exec",
-            guest.name,
-            "iptables",
-            "-t",
-            "mangle",
-            "-A",
-            "POSTROUTING",
-            "-p",
-            "tcp",
-            "-j",
-            "CHECKSUM",
-            "--checksum-fill",
-        )
-        script = ROOT / "tests/testbed/cloud/udhcpc.sh"
-        run(
-            "ip",
-            "netns",
-            "exec",
-            guest.name,
-            "udhcpc",
-            "-f",
-            "-n",
-            "-q",
-            "-t",
-            "20",
-            "-T",
-            "1",
-            "-i",
-            interface,
-            "-s",
-            str(script),
-        )
-        assert f" {guest.address}/24 " in run("ip", "-n", guest.name, "-4", "-o", "address")
+        ask_for_address(guest)
         return instance
+
+
+def ask_for_address(guest: Guest) -> None:
+    """By DHCP, in place of the one that it has."""
+    interface, inside = f"p{guest.name}", ("ip", "netns", "exec", guest.name)
+    run("ip", "-n", guest.name, "address", "flush", "dev", interface)
+    # A datapath in userspace passes packets on without the checksums that a card would add.
+    tcp = ("-p", "tcp", "-j", "CHECKSUM", "--checksum-fill")
+    run(*inside, "iptables", "-t", "mangle", "-A", "POSTROUTING", *tcp)
+    script = str(ROOT / "tests/testbed/cloud/udhcpc.sh")
+    run(*inside, "udhcpc", "-f", "-n", "-q", "-t", "20", "-T", "1", "-i", interface, "-s", script)
+    assert f" {guest.address}/24 " in run("ip", "-n", guest.name, "-4", "-o", "address")
 
 
 def _ids(**values: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
+import typing as t
 
 from clusters import CENTRAL, Cluster, Object, wait_for
 
@@ -26,6 +27,14 @@ def nodes(cluster: Cluster) -> list[Object]:
     return sorted(cluster.list("nodes"), key=named)
 
 
+def manifest(version: str, kind: str, name: str, labels: dict[str, str] | None = None, **parts: t.Any) -> Object:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "labels": labels or {}}, **parts}
+
+
+def apply(cluster: Cluster, *manifests: Object) -> None:
+    cluster.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests}))
+
+
 def start(cluster: Cluster, name: str, labels: dict[str, str] | None = None, on: str | None = None) -> None:
     """A pod that does nothing. It may run beside the control plane, whose namespace admits restricted pods alone."""
     container: Object = {
@@ -42,8 +51,7 @@ def start(cluster: Cluster, name: str, labels: dict[str, str] | None = None, on:
         "containers": [container],
         **({"nodeName": on} if on else {}),
     }
-    manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels or {}}, "spec": spec}
-    cluster.kubectl("create", "--filename=-", stdin=json.dumps(manifest))
+    cluster.kubectl("create", "--filename=-", stdin=json.dumps(manifest("v1", "Pod", name, labels, spec=spec)))
 
 
 class Writer(threading.Thread):

@@ -7,30 +7,23 @@ import subprocess
 import typing as t
 
 import pytest
-import yaml
 from clusters import (
     CENTRAL,
-    FOLDER,
     SCHEMAS,
     SOCKETS,
-    Cluster,
     Object,
     client,
-    extra,
     leader,
     playbook,
     pod_of,
     wait_for,
 )
+from neutron import COMPONENT, NEUTRON, NODES, leader_proxies, proxy_on, published, specification
 from pods import Writer, named, nodes, start
 
-NEUTRON = Cluster(CENTRAL.name, "kindtest-neutron")
-COMPONENT = "leader-proxy"
 TLS = "/tmp/tls"
 PORTS = {"northbound": 6641, "southbound": 16642}
-NODES = {"nodeSelector": {"kubernetes.io/os": "linux"}}  # all
 TAINT = "kindtest-neutron"
-FIELDS = {"northbound": "leaderProxyNorthbound", "southbound": "leaderProxySouthbound"}
 # Established connections to a port of this pod, on both families: the other ends, in hexadecimal as the kernel has them
 PEERS = """
 import sys
@@ -42,49 +35,24 @@ for family in ("tcp", "tcp6"):
 """
 
 
-def specification(**proxy: t.Any) -> tuple[str, str]:
-    """The arguments of a run with this `leaderProxy` on all nodes, and Neutron's namespace let in."""
-    inventory = yaml.safe_load((FOLDER / "inventory.yml").read_text(encoding="utf-8"))
-    integration = {"sbConnection": {"allowedNamespaces": [NEUTRON.namespace]}}
-    declared = inventory["kind"]["vars"]["ovn_cluster_spec"]
-    return extra(
-        {"ovn_cluster_spec": {**declared, "leaderProxy": {**NODES, **proxy}, "neutronIntegration": integration}}
-    )
-
-
-def published() -> dict[str, str]:
-    """The addresses of the proxy in the status of the OVNCluster."""
-    endpoints = (CENTRAL.get("ovncluster", "ovn") or {})["status"]["endpoints"]
-    return {database: endpoints[field] for database, field in FIELDS.items() if field in endpoints}
-
-
-def proxy_on(node: str) -> str:
-    return next(named(pod) for pod in CENTRAL.pods(COMPONENT) if pod["spec"]["nodeName"] == node)
-
-
 @pytest.fixture(scope="module")
 def neutrons() -> t.Iterator[list[Object]]:
     """A pod on each node that has a proxy, with a certificate that the databases trust. One node has a taint, as control nodes have."""
     tainted = named(nodes(CENTRAL)[-1])
     try:
         CENTRAL.kubectl("taint", "node", tainted, f"{TAINT}=only:NoSchedule", "--overwrite")
-        playbook("central", *specification(enabled=True))
-        NEUTRON.kubectl("create", "namespace", NEUTRON.namespace)
-        for pod in CENTRAL.pods(COMPONENT):
-            start(NEUTRON, name := f"neutron-{pod['spec']['nodeName']}", on=pod["spec"]["nodeName"])
-            NEUTRON.kubectl("wait", "pod", name, "--for=condition=Ready", "--timeout=60s", timeout=90)
-            NEUTRON.exec(name, "mkdir", "-p", TLS)
-            for file in ("tls.key", "tls.crt", "ca.crt"):
-                content = CENTRAL.exec(pod_of("northbound", 0), "cat", f"/tls/{file}")
-                NEUTRON.kubectl("exec", "-i", name, "--", "sh", "-c", f"umask 077; cat > {TLS}/{file}", stdin=content)
-        yield NEUTRON.list("pods")
+        with leader_proxies():
+            for pod in CENTRAL.pods(COMPONENT):
+                start(NEUTRON, name := f"neutron-{pod['spec']['nodeName']}", on=pod["spec"]["nodeName"])
+                NEUTRON.kubectl("wait", "pod", name, "--for=condition=Ready", "--timeout=60s", timeout=90)
+                NEUTRON.exec(name, "mkdir", "-p", TLS)
+                for file in ("tls.key", "tls.crt", "ca.crt"):
+                    content = CENTRAL.exec(pod_of("northbound", 0), "cat", f"/tls/{file}")
+                    write = ("sh", "-c", f"umask 077; cat > {TLS}/{file}")
+                    NEUTRON.kubectl("exec", "-i", name, "--", *write, stdin=content)
+            yield NEUTRON.list("pods")
     finally:
         CENTRAL.kubectl("taint", "node", tainted, f"{TAINT}-", check=False)
-        NEUTRON.kubectl("delete", "namespace", NEUTRON.namespace, "--ignore-not-found", "--timeout=60s", timeout=90)
-        playbook("central", *specification(enabled=True, published=False))
-        playbook("site")
-    wait_for("the proxies end", lambda: CENTRAL.pods(COMPONENT) == [], 60)
-    assert playbook("site").changed == []
 
 
 def writer(pod: str) -> Writer:
