@@ -69,7 +69,7 @@ def leader_proxies() -> t.Iterator[None]:
 
 def connect(*arguments: str, ok: bool = True) -> Ran:
     """Run c5c3.ovn.neutron for the namespace."""
-    variables = {"ovn_neutron_namespace": NEUTRON.namespace, "ovn_neutron_inside": True}
+    variables = {"ovn_neutron_namespace": NEUTRON.namespace, "ovn_neutron_inside_cluster": True}
     hosts = {"openstack": {"ovn_kubeconfig": NEUTRON.kubeconfig}}
     groups = {"kind": {"children": {"ovn_controllers": {"vars": variables, "hosts": hosts}}}}
     _INVENTORY.write_text(json.dumps(groups), encoding="utf-8")

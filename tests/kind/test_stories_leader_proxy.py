@@ -56,10 +56,12 @@ def neutrons() -> t.Iterator[list[Object]]:
 
 
 def writer(pod: str) -> Writer:
-    """With leader-only, as Neutron has it at the Northbound: it leaves a member that does not lead."""
-    return Writer(
-        NEUTRON, pod, f"ovn-nbctl --db={published()['northbound']} $options --timeout=30 ls-add {pod}-$row", TLS
-    )
+    """With leader-only, as Neutron has it at the Northbound: it leaves a member that does not lead.
+
+    A call of ovn-nbctl ends with its connection; Neutron makes another one, and so does this.
+    """
+    call = f"ovn-nbctl --db={published()['northbound']} $options --timeout=30 --may-exist ls-add {pod}-$row"
+    return Writer(NEUTRON, pod, f"until {call}; do sleep 0.2; done", TLS)
 
 
 def rows(pod: str, index: int) -> set[str]:
@@ -88,11 +90,12 @@ def test_its_address_is_published(neutrons: list[Object]) -> None:
 def test_a_pod_gets_the_proxy_of_its_own_node(database: str, neutrons: list[Object]) -> None:
     tool, table = {"northbound": ("ovn-nbctl", "NB_Global"), "southbound": ("ovn-sbctl", "SB_Global")}[database]
     for pod in neutrons:
-        files = ("-p", f"{TLS}/tls.key", "-c", f"{TLS}/tls.crt", "-C", f"{TLS}/ca.crt")
+        # The proxy of the Southbound leads to any member, as Neutron takes any.
+        options = ("-p", f"{TLS}/tls.key", "-c", f"{TLS}/tls.crt", "-C", f"{TLS}/ca.crt", "--no-leader-only")
         wait = ("wait-until", table, ".", "nb_cfg=2000000000")  # which it never is
         held = subprocess.Popen(
             NEUTRON.command(
-                "exec", named(pod), "--", tool, f"--db={published()[database]}", *files, "--timeout=60", *wait
+                "exec", named(pod), "--", tool, f"--db={published()[database]}", *options, "--timeout=60", *wait
             )
         )
         try:
