@@ -126,7 +126,7 @@ def repair_refusal(facts: t.Mapping[str, t.Any], host: str) -> str:
     could be asked.
     """
     allow = "ovn_neutron_delete_foreign_rows to true lets Neutron delete them"
-    beginning = f"Neutron of {host} does not get ovn_neutron_sync_mode repair, with which it deletes rows of others when it starts"
+    beginning = f"Neutron of {host} does not get ovn_neutron_sync_mode repair, with which Neutron deletes rows that its own database lacks when it starts"
     tables = facts.get("tables")
     if tables is None:
         return f"{beginning}: nobody could be asked which rows the Northbound has. Use log; setting {allow}. Nothing was changed."

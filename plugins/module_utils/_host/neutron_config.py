@@ -48,6 +48,8 @@ def _reading(values: t.Mapping[str, str], block: str, path: str, ours: Sections)
     commands = " ".join(command_lines(block))
     process = pathlib.Path("/proc", values.get("MainPID") or "0")
     arguments = config_arguments(commands, _text(process / "cmdline"))
+    if arguments is None:
+        return None
     declared = shlex.split(values.get("Environment", ""))
     texts = [*declared, *_text(process / "environ").split("\0")]
     environment = {name: value for name, _sign, value in (one.partition("=") for one in texts)}
@@ -67,8 +69,7 @@ def _reading(values: t.Mapping[str, str], block: str, path: str, ours: Sections)
         if file == path or os.path.isfile(file)
     ]
     place = next((number for number, (file, _sections) in enumerate(files) if file == path), None)
-    folders = [folder for kind, folder in arguments if kind == "dir"]
-    return Reading(values["Id"], files, place, folders[-1] if folders else "")
+    return Reading(values["Id"], files, place, [folder for kind, folder in arguments if kind == "dir"])
 
 
 def _is_in(path: str, folder: str) -> bool:

@@ -20,6 +20,7 @@ from .ini import DEFAULT, Sections
 
 FOLDER = "/etc/neutron"
 _DEFAULT_FILES = ("neutron.conf", "plugins/ml2/ml2_conf.ini")  # neutron/server/__init__.py
+_CONTAINER = re.compile(r"\S*(?:podman|docker|nerdctl)\s")
 _ARGUMENT = re.compile(r"""(?:^|[\s"'\0])--config-(file|dir)[=\s\0]+([^\s"'\0)]+)""")
 # What makes Neutron a client of these databases; with other values it is one of other databases, or of none.
 _CONNECTION = frozenset(
@@ -41,13 +42,13 @@ Argument = tuple[str, str]  # "file" or "dir", and its path
 class Reading(t.NamedTuple):
     """What a service reads: the sections of each file that is there, in order. `ours` is the place of our file in it, None if the service does not read it.
 
-    `directory` is the last one that its command line names, empty without one.
+    `directories` are those that its command line names, in order.
     """
 
     service: str
     files: t.Sequence[tuple[str, Sections]]
     ours: int | None
-    directory: str = ""
+    directories: t.Sequence[str] = ()
 
 
 class Override(t.NamedTuple):
@@ -61,14 +62,17 @@ class Override(t.NamedTuple):
     decides: bool
 
 
-def config_arguments(declared: str, running: str) -> list[Argument]:
+def config_arguments(declared: str, running: str) -> list[Argument] | None:
     """Return the files and directories that a command line names, in order: `declared` by the unit, or where that leaves them to a script or to variables, that
-    of the process, which a title that it has given itself (setproctitle) still has.
+    of the process, which a title that it has given itself (setproctitle) still has. None if they cannot be known: paths of a container are none of this host,
+    and a variable has no value before the process runs.
     """
+    if _CONTAINER.match(declared):
+        return None
     found = _ARGUMENT.findall(declared)
     if found and "$" not in declared:
         return found
-    return _ARGUMENT.findall(running) or found
+    return _ARGUMENT.findall(running) or (None if any("$" in path for _kind, path in found) else found)
 
 
 def files_in_order(
@@ -127,12 +131,14 @@ def config_problem(readings: t.Sequence[Reading], ours: Sections, path: str) -> 
     folder = os.path.dirname(path)
     for reading in readings:
         if reading.ours is None:
+            # All of them have to read it.
+            common = [one for one in reading.directories if all(one in other.directories for other in readings)]
             where = (
-                f"is started with --config-dir {reading.directory}"
-                if reading.directory
+                f"is started with --config-dir {' and '.join(reading.directories)}"
+                if reading.directories
                 else "is started with other files"
             )
-            example = f", for example {reading.directory}/{os.path.basename(path)}" if reading.directory else ""
+            example = f", for example {common[-1]}/{os.path.basename(path)}" if common else ""
             return (
                 f"{reading.service} does not read {path}: it {where}. Nothing was changed. Set ovn_neutron_config_file to a file that it reads{example}, or "
                 f"start it with --config-dir {folder} as its last option, then run again."

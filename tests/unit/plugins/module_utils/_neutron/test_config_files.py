@@ -54,12 +54,15 @@ def listing(folder: str) -> list[str]:
             [("file", "/a"), ("file", "/b")],
         ),
         ("neutron-server --config-file /a $MORE", "", [("file", "/a")]),
+        ("neutron-server --config-dir ${CONFDIR}", "", None),
+        ("neutron-server --config-dir ${CONFDIR}", "x\0--config-dir\0/b", [("dir", "/b")]),
+        ("/usr/bin/podman run -v /etc/kolla/neutron:/etc/neutron img neutron-server --config-dir /a", "podman", None),
         ("sh", "neutron-server (/usr/bin/python3 neutron-server --config-file /b)\0\0", [("file", "/b")]),
         ("uwsgi --pyargv '--config-file=/a --config-file=/b'", "", [("file", "/a"), ("file", "/b")]),
         ("uwsgi --ini /etc/neutron/uwsgi.ini", "uwsgi\0--ini\0/x", []),
     ],
 )
-def test_what_a_command_line_names(declared: str, running: str, found: list[tuple[str, str]]) -> None:
+def test_what_a_command_line_names(declared: str, running: str, found: list[tuple[str, str]] | None) -> None:
     assert config_arguments(declared, running) == found
 
 
@@ -179,7 +182,9 @@ def test_services_are_told_together() -> None:
     ],
 )
 def test_a_service_that_does_not_read_ours(directory: str, told: str) -> None:
-    problem = config_problem([Reading("x.service", [(NEUTRON, ROUTERS)], None, directory)], CONFIG, OURS)
+    problem = config_problem(
+        [Reading("x.service", [(NEUTRON, ROUTERS)], None, [directory] if directory else [])], CONFIG, OURS
+    )
     assert problem.startswith(
         f"x.service does not read {OURS}: it {told} Nothing was changed. Set ovn_neutron_config_file"
     )
@@ -207,3 +212,14 @@ def test_what_is_ours_is_put_right_where_it_comes_from() -> None:
     ours: Sections = {"DEFAULT": {"service_plugins": "qos"}}
     (told,) = config_warnings([Reading("x.service", [(NEUTRON, ROUTERS), (OURS, ours)], 1)], ours, OURS)
     assert told.endswith("Add it to ovn_neutron_service_plugins.")
+
+
+@pytest.mark.parametrize(
+    ("second", "example"),
+    [(["/etc/neutron/conf.d/common", "/b"], "/etc/neutron/conf.d/common/50-c5c3-ovn.conf"), (["/b"], "")],
+)
+def test_the_directory_that_is_advised_is_read_by_all(second: list[str], example: str) -> None:
+    first = ["/etc/neutron/conf.d/common", "/a"]
+    problem = config_problem([Reading("x.service", [], None, one) for one in (first, second)], CONFIG, OURS)
+    assert (f"for example {example}, or" in problem) is bool(example)
+    assert ("for example" in problem) is bool(example)
