@@ -198,3 +198,11 @@ def test_an_empty_secret(container: Container) -> None:
     container.vsctl("set", "Open_vSwitch", ".", "external_ids:system-id=worker-1")
     assert container.start().wait(20) == 1
     assert "is empty" in container.log.read_text()
+
+
+def test_a_pod_of_an_older_release_does_not_name_the_program(container: Container) -> None:
+    """Its container restarts with the script of now: the ConfigMap has another one, and the DaemonSet has not come to this pod yet."""
+    command = [word for word in container.command("ready") if not word.startswith("OVN_METADATA_PROGRAM=")]
+    done = subprocess.run(command, check=False, timeout=30, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout == "neutron-ovn-metadata-agent does not listen yet, see its log\n"

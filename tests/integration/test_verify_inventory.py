@@ -308,3 +308,31 @@ def test_localhost_knows_whether_the_control_plane_has_tls(
     inventory = _playbooks.write_inventory(tmp_path / "hosts.yml", groups, **everywhere)
     done = _playbooks.run(["-i", str(inventory), str(playbook)], _playbooks.environment(tmp_path / "tmp"))
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_certificate_of_a_metadata_agent_counts_where_it_has_one(tmp_path: pathlib.Path) -> None:
+    """Without TLS of its own nobody renews what a former run has left."""
+    role = pathlib.Path(__file__).resolve().parents[2] / "roles/ovn_verify"
+    nova = {"ovn_metadata_agent_nova_host": "192.0.2.30"}
+    hosts = {
+        "a": {**nova, "expected": True},
+        "b": {**nova, "ovn_metadata_agent_tls": True, "expected": True},
+        "c": {**nova, "ovn_metadata_agent_tls": False, "expected": False},
+        "d": {**nova, "ovn_metadata_agent_tls": "no", "expected": False},
+        "e": {**nova, "ovn_metadata_agent_tls": "", "expected": True},
+        "f": {**nova, "ovn_tls": False, "expected": False},
+        "g": {**nova, "ovn_tls": False, "ovn_metadata_agent_tls": "true", "expected": True},
+        "h": {"ovn_metadata_agent_tls": True, "expected": False},
+    }
+    check = {
+        "ansible.builtin.assert": {"that": "_ovn_verify_has_metadata_agent | bool == expected"},
+        "vars": {"_ovn_verify_may_report": True},
+    }
+    files = [str(role / name / "main.yml") for name in ("defaults", "vars")]
+    playbook = tmp_path / "play.yml"
+    playbook.write_text(
+        json.dumps([{"hosts": "ovn_hypervisors", "gather_facts": False, "vars_files": files, "tasks": [check]}])
+    )
+    inventory = _playbooks.write_inventory(tmp_path / "hosts.yml", {"ovn_hypervisors": {"hosts": hosts}})
+    done = _playbooks.run(["-i", str(inventory), str(playbook)], _playbooks.environment(tmp_path / "tmp"))
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -16,13 +16,15 @@ SCRIPT = r"""#!/bin/sh
 #   ovn-metadata-launcher ready   it listens at its socket, which it makes when it has read the Southbound database
 #
 # Settings, all from the environment:
-#   OVN_METADATA_PROGRAM     neutron-ovn-metadata-agent, or neutron-ovn-agent with its extension metadata
+#   OVN_METADATA_PROGRAM     neutron-ovn-metadata-agent, or neutron-ovn-agent with its extension metadata; the former if absent
 #   OVN_METADATA_SETTINGS    configuration file of the agent
 #   OVN_METADATA_SECRET      file with the secret that it shares with Nova: one line
 #   OVN_METADATA_STATE       state_path of the agent, in memory: the copy of the secret that the agent can read is there
 #   OVS_RUNDIR               sockets of Open vSwitch
 #   OVN_PRIVATE_KEY, OVN_CERTIFICATE, OVN_CA_CERTIFICATE   optional, together: the files that the agent connects with
 set -u
+# A pod of an older release lacks it, and reads this file again when its container restarts.
+: "${OVN_METADATA_PROGRAM:=neutron-ovn-metadata-agent}"
 LC_ALL=C
 export LC_ALL
 

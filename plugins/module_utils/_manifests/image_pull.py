@@ -12,6 +12,7 @@ import typing as t
 
 from .._api.names import Component, Object, metadata, selector
 from .._api.service_accounts import account_of, hypervisor_accounts
+from .._neutron.metadata_agent import METADATA_AGENT
 from .image_contract import GUARD_PROBE, guard_command, required_names, used_images
 from .metadata_agent import PROGRAM
 from .pods import container_security, pod_security, scheduling, tolerations
@@ -37,9 +38,13 @@ def images_to_pull(desired: t.Iterable[Object], observed: t.Iterable[Object]) ->
 
 
 def _use(container: Object) -> tuple[str, str]:
-    """Return the image and the program of it that the specification chooses, if it does: an image may have one and lack another."""
+    """Return the image and the program of it that the specification chooses, if it does: an image may have one and lack another.
+
+    The default is like none: pods of older releases do not name it.
+    """
     chosen = (one["value"] for one in container.get("env") or () if one["name"] == PROGRAM)
-    return container["image"], next(chosen, "")
+    program = next(chosen, "")
+    return container["image"], "" if program == METADATA_AGENT else program
 
 
 def _containers(daemon_sets: t.Iterable[Object]) -> t.Iterator[Object]:

@@ -25,7 +25,7 @@ from .._pki.issued import (
 from .foreign_central import is_managed
 from .issued_place import is_cluster, issued_path
 from .pki import makes_secret
-from .variables import Groups, Hostvars, Variables, backend_of, first_value, members_of
+from .variables import Groups, Hostvars, Variables, backend_of, first_value, is_true, members_of
 
 # What a hypervisor says of its certificate goes into texts that Ansible may take for templates, and to the central hosts.
 _STRANGE = re.compile(r"[^\w .,:;@()+=/'-]")
@@ -110,7 +110,7 @@ def _of_chassis(
 def _of_metadata_agents(
     hosts: t.Iterable[str], hostvars: Hostvars, groups: Groups, removed: list[str], check_mode: bool
 ) -> list[Entry]:
-    """Return the entries of metadata agents on machines, and add to `removed` the chassis that have none of ours."""
+    """Return the entries of metadata agents on machines, and add to `removed` the chassis that have none of ours, or one without TLS."""
     entries: list[Entry] = []
     machines, gateways = set(members_of(groups, "ovn_hypervisors")), set(members_of(groups, "ovn_gateways"))
     for host in (one for one in hosts if one in machines):
@@ -118,11 +118,17 @@ def _of_metadata_agents(
         known = (variables.get("ovn_pki_recorded") or {}).get(METADATA_AGENT) or {}
         if backend_of(variables) == "kubernetes":  # its pods use the certificates of their nodes
             continue
-        if host in gateways or not first_value(variables, "ovn_metadata_agent_nova_host"):
+        if host in gateways or not _has_agent_with_tls(variables):
             removed.append(system_id_of(host, variables))
         elif (entry := _entry(METADATA_AGENT, known, check_mode)) is not None:
             entries.append(entry)
     return entries
+
+
+def _has_agent_with_tls(variables: Variables) -> bool:
+    """Return whether c5c3.ovn.neutron renews a certificate of a metadata agent here, if the machine is no gateway."""
+    has_tls = is_true(variables, "ovn_metadata_agent_tls", "ovn_tls", default=True)
+    return has_tls and bool(first_value(variables, "ovn_metadata_agent_nova_host"))
 
 
 def _known(variables: Variables) -> Variables:

@@ -50,6 +50,7 @@ AGENT = {
 }
 OTHER = {**AGENT, "program": "neutron-ovn-agent"}
 FIRST = daemon_set("r/neutron:1", program="neutron-ovn-metadata-agent")
+OLDER = daemon_set("r/neutron:1")  # from before the program could be chosen
 SECOND = daemon_set("r/neutron:1", program="neutron-ovn-agent")
 BOTH = [daemon_set("r:1", "r:1"), daemon_set("r:2")]
 
@@ -68,6 +69,10 @@ BOTH = [daemon_set("r:1", "r:1"), daemon_set("r:2")]
         pytest.param(desired("3", "4", ovs={"mode": "host"}), BOTH[1:], ["r:4"], id="OVN beside that of the host"),
         pytest.param(desired("1", "2", metadataAgent=AGENT), BOTH, ["r/neutron:1"], id="the first metadata agent"),
         pytest.param(desired("1", "2", metadataAgent=AGENT), [*BOTH, FIRST], [], id="the same agent"),
+        pytest.param(desired("1", "2", metadataAgent=AGENT), [*BOTH, OLDER], [], id="that of an older release"),
+        pytest.param(
+            desired("1", "2", metadataAgent=OTHER), [*BOTH, OLDER], ["r/neutron:1"], id="older, another program"
+        ),
         pytest.param(desired("1", "2", metadataAgent=OTHER), [*BOTH, FIRST], ["r/neutron:1"], id="another program"),
         pytest.param(desired("1", "2", metadataAgent=OTHER), [*BOTH, SECOND], [], id="the same other program"),
     ],

@@ -281,6 +281,11 @@ AGENT = {"ovn_metadata_agent_nova_host": "192.0.2.30"}
         ({}, None, ["a"]),
         ({"ovn_metadata_agent_nova_host": "", "ovn_system_id": "x"}, None, ["x"]),
         ({**AGENT, **KUBERNETES}, None, []),
+        # without TLS, whatever a former run has left
+        ({**AGENT, "ovn_metadata_agent_tls": False}, None, ["a"]),
+        ({**AGENT, "ovn_metadata_agent_tls": "no", **recorded(7, kind="metadata-agent")}, None, ["a"]),
+        ({**AGENT, "ovn_tls": False}, None, ["a"]),
+        ({**AGENT, "ovn_metadata_agent_tls": True, "ovn_tls": False, **recorded(7, kind="metadata-agent")}, option("a", 7, "metadata-agent"), []),
     ],
 )  # fmt: skip
 def test_the_certificate_of_a_metadata_agent(
