@@ -277,7 +277,8 @@ NEWEST_PYTHON = first_python("3.14", "3.13", "3.12")
 # What a version of ansible-core has a say in; the others read the same lines in `sanity`.
 OF_ANSIBLE_CORE = ("action-plugin-docs", "ansible-doc", "import", "runtime-metadata", "validate-modules")
 # Playbooks and modules on daemons of this machine, with the oldest versions: what differs between versions of ansible-core is how roles are templated.
-# The others are Neutron without TLS, and one test for each library that these do not use: signing, the report of real databases, an apply and a websocket to an API server.
+# The others are Neutron without TLS, and one test for each library that these do not use: signing, the report of real databases, an apply and a websocket to
+# an API server.
 ON_OLDEST = (
     "tests/integration/test_oldest.py",
     "tests/integration/test_pki.py::test_first_run_then_the_same_again",

@@ -197,7 +197,9 @@ def test_neutron_gets_no_repair_beside_rows_of_others(
     assert bool(refusal) == bool(parts)
     assert [part for part in parts if part not in refusal] == []
     if refusal:
-        assert refusal.startswith("Neutron of controller1 does not get ovn_neutron_sync_mode repair, with which Neutron deletes")
+        assert refusal.startswith(
+            "Neutron of controller1 does not get ovn_neutron_sync_mode repair, with which Neutron deletes"
+        )
         assert refusal.endswith(
             "Use off or log; setting ovn_neutron_delete_foreign_rows to true lets Neutron delete them. Nothing was changed."
         )
