@@ -73,7 +73,7 @@ def test_repair_is_refused_beside_rows_of_others(
     for arguments in ([], ["--check"]):
         code, output = run(*arguments, **repair)
         assert code != 0, output
-        assert "Neutron of controller1 does not get ovn_neutron_sync_mode repair, with which it" in output
+        assert "Neutron of controller1 does not get ovn_neutron_sync_mode repair, with which Neutron deletes" in output
         assert "kube-ovn 30" in output
         assert "setting ovn_neutron_delete_foreign_rows to true lets Neutron delete them" in output
         assert settings() == before
