@@ -96,8 +96,10 @@ options:
       - Physical networks that this chassis reaches, and the bridge that leads to each (C(ovn-bridge-mappings)).
       - The list is complete, mappings that it does not name are removed.
       - A bridge that does not exist is created, see O(bridges).
-      - The module warns of a bridge of a mapping, also of one that somebody else has set, that has no port but its own, and of ports there that are down,
-        have no link or cannot be used. Packets for the provider network are dropped there, and nothing else says so. With O(wait_for=none) it does not look.
+      - The module warns of a bridge of a mapping, also of one that somebody else has set, that has no port that leads out (internal ports do not),
+        and of declared ports there that are down, have no link or cannot be used. Of ports of others it warns only if none leads out. Packets for the provider
+        network are dropped there, and nothing else says so. With O(wait_for=none) it does not look.
+      - A port that has been added by the same run, or is of DPDK, may have no link yet. With O(allow_missing_ports) a port may wait for its device.
     type: list
     elements: dict
     suboptions:

@@ -88,7 +88,7 @@ def test_a_bridge_that_leads_nowhere_is_in_the_log(agent: Agent, southbound: Raf
     agent.write(default(southbound, bridge_mappings=[mapping]))
     agent.start()
     agent.until_ready()
-    warning = f"chassis: Chassis {NODE}: bridge br-ex (physnet1) has no port but its own"
+    warning = f"chassis: Chassis {NODE}: bridge br-ex (physnet1) has no port that leads out"
     until(lambda: warning in agent.log.read_text(), "the warning")
     agent.write(default(southbound, bridge_mappings=[{**mapping, "ports": ["eth1"]}]))
     until(lambda: "provider networks: works again" in agent.log.read_text(), "the end of it")

@@ -91,7 +91,7 @@ def test_annotations_and_labels_of_a_node(hypervisors: Hypervisors) -> None:
         "gateway": {"nodeSelector": {"gateway": "yes"}},
     }
     text = json.dumps(hypervisors(spec=spec)["warnings"])
-    assert "Bridges without a port on nodes worker-1, worker-2: br-ex (physnet1)." in text
+    assert "Bridges without a declared port on nodes worker-1, worker-2: br-ex (physnet1)." in text
     hypervisors.annotate("worker-1", gateway="true")
     text = json.dumps(hypervisors(check=True, spec={**spec, "bridgeMappings": []})["warnings"])
     assert "Gateways without a bridge mapping: nodes worker-1 (" in text

@@ -18,6 +18,7 @@ MAPPED = {
 }
 WITH_PORT = {**MAPPED, "bridge_mappings": [{"physical_network": "physnet1", "bridge": "br-ex", "ports": ["eth1"]}]}
 PATCH = ("type=patch", "options:peer=p-int", "--", "set", "Port", "p-ex", "external_ids:ovn-localnet-port=net")
+TUNNEL = ("type=vxlan", "options:remote_ip=192.0.2.9")
 
 
 @pytest.fixture
@@ -46,12 +47,16 @@ def warning(ran: t.Any) -> str:
 
 def test_a_bridge_without_a_port(vswitch: Vswitch, chassis: Chassis) -> None:
     for check in (True, False, False):
-        assert warning(chassis(MAPPED, check=check)).startswith("bridge br-ex (physnet1) has no port but its own")
+        assert warning(chassis(MAPPED, check=check)).startswith("bridge br-ex (physnet1) has no port that leads out")
     assert chassis({**MAPPED, "wait_for": "none"}).warnings == []
     # Those of ovn-controller lead to the integration bridge alone.
     vswitch.vsctl("add-port", "br-ex", "p-ex", "--", "set", "Interface", "p-ex", *PATCH)
-    assert warning(chassis(MAPPED)).startswith("bridge br-ex (physnet1) has no port but its own")
+    assert warning(chassis(MAPPED)).startswith("bridge br-ex (physnet1) has no port that leads out")
     vswitch.vsctl("add-port", "br-ex", "host", "--", "set", "Interface", "host", "type=internal")
+    assert warning(chassis(MAPPED)).startswith("bridge br-ex (physnet1) has no port that leads out"), (
+        "a leg of the host"
+    )
+    vswitch.vsctl("add-port", "br-ex", "tunnel", "--", "set", "Interface", "tunnel", *TUNNEL)
     assert chassis(MAPPED).warnings == [], "somebody else has added one"
 
 
@@ -69,8 +74,16 @@ def test_mappings_and_ports_of_others(vswitch: Vswitch, chassis: Chassis) -> Non
     own = {"system_id": "c1", "wait_for": "applied"}
     assert warning(chassis(own)).startswith("bridge br-theirs (theirs) does not exist")
     vswitch.vsctl("add-br", "br-theirs", "--", "set", "Bridge", "br-theirs", "datapath_type=netdev")
+    theirs = [{"physical_network": "theirs", "bridge": "br-theirs"}]
+    ran = chassis({**MAPPED, "bridge_mappings": theirs, "preserve_foreign": True})
+    assert warning(ran).endswith("Let whoever manages that bridge add its port.")
     vswitch.vsctl("add-port", "br-theirs", "eth1")
-    assert warning(chassis(own)).startswith("port eth1 of bridge br-theirs (theirs) is down")
+    text = warning(chassis(own))
+    assert text.startswith("port eth1 of bridge br-theirs (theirs) is down")
+    assert "no other port leads out" in text
+    vswitch.vsctl("add-port", "br-theirs", "tunnel", "--", "set", "Interface", "tunnel", *TUNNEL)
+    assert chassis(own).warnings == [], "another port leads out"
     missing = [{"physical_network": "p", "bridge": "br-ex", "ports": ["eth9"]}]
     ran = chassis({**MAPPED, "bridge_mappings": missing, "allow_missing_ports": True})
-    assert warning(ran).startswith("port eth9 of bridge br-ex (p) cannot be used: could not open network device eth9")
+    assert "eth9" in ran["port_errors"]
+    assert ran.warnings == [], "it waits for its device"

@@ -179,7 +179,7 @@ class ChassisAgent:
         with LocalDatabase(self.paths.database, TlsFiles(), _TIMEOUT, desired.bridges, desired.watched) as database:
             actual, rows = database.read()
             plan = plan_for(actual)
-            if not options.get("allow_missing_ports"):
+            if not (missing := bool(options.get("allow_missing_ports"))):
                 refuse_missing_devices(plan.bridges.new_ports, "node", "Correct the name.")
             self._refuse_clash(plan, actual, options)
             plan, actual, next_cfg = database.write(plan, actual, rows, plan_for)
@@ -192,8 +192,8 @@ class ChassisAgent:
                 raise TimedOut(
                     f"The settings are written, but ovs-vswitchd did not apply them within {_APPLIED:g} s. Look at the pod ovs of this node."
                 ) from e
-            warnings = read_network_warnings(database, {**actual.external_ids, **plan.external_ids}, desired.bridges)
-        refuse_port_errors(errors, desired.bridges, bool(options.get("allow_missing_ports")))
+            warnings = read_network_warnings(database, desired, plan, actual, missing)
+        refuse_port_errors(errors, desired.bridges, missing)
         self.log.report_error("provider networks", Refused(" ".join(warnings)) if warnings else None)
         return not plan.empty
 

@@ -86,14 +86,15 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
         result = {**_result(plan, actual, next_cfg, deleted), "registered": registered}
         if params["wait_for"] == "none" or not (desired or next_cfg):
             return result
+        missing = params["allow_missing_ports"]
         if check_mode:
-            return {**result, "warnings": _network_warnings(database, desired, plan, actual)}
+            return {**result, "warnings": _network_warnings(database, desired, plan, actual, missing)}
         deadline = Deadline(params["wait_timeout"])
         try:
             result["port_errors"] = database.wait_applied(next_cfg or actual.next_cfg, deadline)
             bridges = desired.bridges if desired else {}
-            refuse_port_errors(result["port_errors"], bridges, params["allow_missing_ports"])
-            result["warnings"] = _network_warnings(database, desired, plan, actual)
+            refuse_port_errors(result["port_errors"], bridges, missing)
+            result["warnings"] = _network_warnings(database, desired, plan, actual, missing)
             if local and params["wait_for"] == "registered" and not registered:
                 with southbound.view(local, deadline) as view:
                     view.wait_registered(deadline)
@@ -105,9 +106,9 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
 
 
 def _network_warnings(
-    database: LocalDatabase, desired: DesiredChassis | None, plan: ChassisPlan, actual: ObservedChassis
+    database: LocalDatabase, desired: DesiredChassis | None, plan: ChassisPlan, actual: ObservedChassis, missing: bool
 ) -> list[str]:
-    return read_network_warnings(database, _after(plan, actual), desired.bridges) if desired else []
+    return read_network_warnings(database, desired, plan, actual, missing) if desired else []
 
 
 def _plan_absent() -> t.Callable[[ObservedChassis], ChassisPlan]:

@@ -18,9 +18,19 @@ from .heartbeats import parse_bridge_mappings
 
 if t.TYPE_CHECKING:
     from .database import LocalDatabase
+    from .plan import ChassisPlan, DesiredChassis, ObservedChassis
 
 _MAPPINGS = "ovn-bridge-mappings"
+_NAME_IT = "Name its port under `ports` of the bridge mapping, or let the network configuration of the host add it."
+_LET_THEM = "Let whoever manages that bridge add its port."
 _COLUMNS = ["_uuid", "type", "admin_state", "link_state", "error"]
+
+
+class PortProblem(t.NamedTuple):
+    """What is wrong with a port, as the rest of a sentence, and what to do about one that the options name."""
+
+    fault: str
+    step: str
 
 
 class Interface(t.NamedTuple):
@@ -31,27 +41,40 @@ class Interface(t.NamedTuple):
     link_state: str = ""
     error: str = ""
 
-    @property
-    def problem(self) -> str:
-        """Return what is wrong with it and what to do, as the rest of a sentence; empty if it passes packets."""
+    def problem(self, *, is_new: bool = False, may_be_missing: bool = False) -> PortProblem | None:
+        """Return what is wrong with it; None if it passes packets, or if it `may_be_missing` and waits for its device."""
         if self.kind == "internal":  # up or not is a matter of who uses it
-            return ""
+            return None
         if self.error:
-            return f"cannot be used: {self.error}. Correct its name in the bridge mapping, or create the device."
+            step = "Correct its name in the bridge mapping, or create the device."
+            return None if may_be_missing else PortProblem(f"cannot be used: {self.error.rstrip('.')}", step)
         if self.admin_state == "down":
-            return "is down (admin_state), so nothing passes through it. Let the network configuration of the host bring it up, without an address."
-        if self.link_state == "down":
-            return "has no link (link_state is down), so nothing passes through it. Check its cable and the port of the switch."
-        return ""
+            step = "Let the network configuration of the host bring it up, without an address."
+            return PortProblem("is down (admin_state), so nothing passes through it", step)
+        if self.link_state == "down" and not is_new and self.kind != "dpdk":  # these may still negotiate
+            step = "Check its cable and the port of the switch."
+            return PortProblem("has no link (link_state is down), so nothing passes through it", step)
+        return None
 
 
 Ports = t.Mapping[str, t.Sequence[Interface]]  # by name; only a bond has several network devices
 
 
-def port_problem(interfaces: t.Sequence[Interface]) -> str:
+class Circumstances(t.NamedTuple):
+    """What a message depends on beside the bridges. `foreign`: bridges to which the options may not add a port."""
+
+    foreign: t.Container[str] = ()
+    new_ports: t.Container[str] = ()
+    allow_missing_ports: bool = False
+
+
+_ORDINARY = Circumstances()
+
+
+def port_problem(interfaces: t.Iterable[Interface], **circumstances: bool) -> PortProblem | None:
     """Return what is wrong with a port, as `Interface.problem`: a bond passes packets as long as one of its devices does."""
-    problems = [one.problem for one in interfaces]
-    return problems[0] if problems and all(problems) else ""
+    problems = [one.problem(**circumstances) for one in interfaces]
+    return problems[0] if problems and all(problems) else None
 
 
 def network_warnings(
@@ -59,8 +82,9 @@ def network_warnings(
     mappings: t.Iterable[t.Mapping[str, str]],
     bridges: t.Mapping[str, Ports],
     desired: t.Mapping[str, DesiredBridge],
+    circumstances: Circumstances = _ORDINARY,
 ) -> list[str]:
-    """Return a message for each bridge of a mapping without a port, and for each port of one that passes nothing.
+    """Return a message for each bridge of a mapping without a way out, and for each port of one that passes nothing.
 
     `bridges` has the ports of each bridge that exists, without its own and those of ovn-controller. Check mode has not added those of `desired` yet.
     """
@@ -71,31 +95,72 @@ def network_warnings(
     for bridge, names in networks.items():
         place = f"bridge {bridge} ({', '.join(names)})"
         ports = bridges.get(bridge)
+        declared = desired.get(bridge, DesiredBridge()).ports
         if ports is None and bridge not in desired:
-            found.append(
-                f"Chassis {chassis}: {place} does not exist, so nothing reaches that provider network. Create it, or correct {_MAPPINGS}."
-            )
-        elif not ports and not desired.get(bridge, DesiredBridge()).ports:
-            found.append(
-                f"Chassis {chassis}: {place} has no port but its own, so what is sent to that provider network stays on this host. "
-                "Name its port under `ports` of the bridge mapping, or let the network configuration of the host add it."
-            )
-        for port, interfaces in (ports or {}).items():
-            problem = port_problem(interfaces)
-            if problem:
-                found.append(f"Chassis {chassis}: port {port} of {place} {problem}")
+            problems = [
+                f"{place} does not exist, so nothing reaches that provider network. Create it, or correct {_MAPPINGS}."
+            ]
+        elif not _has_way_out(ports or {}, declared):
+            is_foreign = bridge not in desired or bridge in circumstances.foreign
+            problems = [
+                f"{place} has no port that leads out, so what is sent to that provider network stays on this host. "
+                f"{_LET_THEM if is_foreign else _NAME_IT}"
+            ]
+        else:
+            problems = _port_problems(place, ports or {}, declared, circumstances)
+        found += [f"Chassis {chassis}: {problem}" for problem in problems]
     return found
 
 
+def _has_way_out(ports: Ports, declared: t.Iterable[str]) -> bool:
+    """Whether there is, or will be, a port that is more than a leg of the host: a device, a bond, a tunnel or a patch to another bridge."""
+    return any(port not in ports for port in declared) or any(
+        one.kind != "internal" for interfaces in ports.values() for one in interfaces
+    )
+
+
+def _port_problems(place: str, ports: Ports, declared: t.Sequence[str], circumstances: Circumstances) -> list[str]:
+    """Return the problems of the declared ports. Those of others, such as a stopped guest's, matter only where no other port leads out."""
+    if declared:
+        problems = {
+            port: port_problem(
+                ports[port],
+                is_new=port in circumstances.new_ports,
+                may_be_missing=circumstances.allow_missing_ports,
+            )
+            for port in declared
+            if port in ports
+        }
+        return [f"port {port} of {place} {one.fault}. {one.step}" for port, one in problems.items() if one]
+    outward = {port: devices for port, devices in ports.items() if any(one.kind != "internal" for one in devices)}
+    problems = {port: port_problem(devices) for port, devices in outward.items()}
+    if not all(problems.values()):
+        return []
+    return [
+        f"port {port} of {place} {one.fault}, and no other port leads out. Let whoever manages that port correct it."
+        for port, one in problems.items()
+        if one
+    ]
+
+
 def read_network_warnings(
-    database: LocalDatabase, settings: t.Mapping[str, str | None], desired: t.Mapping[str, DesiredBridge]
+    database: LocalDatabase,
+    desired: DesiredChassis,
+    plan: ChassisPlan,
+    actual: ObservedChassis,
+    allow_missing_ports: bool,
 ) -> list[str]:
-    """Return the messages about a chassis with these external_ids, as its database has its bridges now."""
+    """Return the messages about a chassis after this plan, as its database has its bridges now. `actual`: before the plan."""
+    settings = {**actual.external_ids, **plan.external_ids}
     mappings = parse_bridge_mappings(settings.get(_MAPPINGS) or "")
     if not mappings:
         return []
     bridges = _read_ports(database, sorted({mapping["bridge"] for mapping in mappings}))
-    return network_warnings(settings.get(SYSTEM_ID) or "(without a name)", mappings, bridges, desired)
+    foreign = {name for name, bridge in actual.bridges.items() if desired.preserve_foreign and not bridge.ours}
+    circumstances = Circumstances(foreign, plan.bridges.new_ports, allow_missing_ports)
+    return network_warnings(
+        settings.get(SYSTEM_ID) or "(without a name)", mappings, bridges, desired.bridges, circumstances
+    )
 
 
 def _read_ports(database: LocalDatabase, names: t.Sequence[str]) -> dict[str, dict[str, list[Interface]]]:

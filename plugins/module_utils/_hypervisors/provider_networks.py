@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
 
 
 def network_warnings(spec: ClusterSpec, default: Settings, chassis: t.Iterable[Chassis]) -> list[str]:
-    """Return a message for the gateways without a bridge mapping, and one for the nodes of each set of bridges without a port."""
+    """Return a message for the gateways without a bridge mapping, and one for the nodes of each set of bridges without a declared port."""
     is_host = spec.ovs.mode == "host"  # bridges and their ports are up to the owner of that Open vSwitch
     unmapped: list[str] = []
     without_port: dict[str, list[str]] = {}
@@ -38,15 +38,16 @@ def network_warnings(spec: ClusterSpec, default: Settings, chassis: t.Iterable[C
             f"there reach no provider network. Set spec.bridgeMappings or the annotation {BRIDGE_MAPPINGS}{unless}, or let them be no gateways."
         )
     found += [
-        f"Bridges without a port on nodes {list_names(nodes)}: {bridges}. What is sent to these provider networks stays on the node. Name the port in "
-        f"spec.bridgeMappings (ports), or in the annotation {BRIDGE_MAPPINGS} (physnet1:br-ex:eth1)."
+        f"Bridges without a declared port on nodes {list_names(nodes)}: {bridges}. Unless somebody else adds one there (a bond, DPDK), what is sent to these "
+        f"provider networks stays on the node. Name the port in spec.bridgeMappings (ports), or in the annotation {BRIDGE_MAPPINGS} (physnet1:br-ex:eth1). "
+        "The chassis agent knows what is on the bridge: see its log (kubectl logs PODNAME -c agent)."
         for bridges, nodes in without_port.items()
     ]
     return found
 
 
 def _bridges_without_port(spec: ClusterSpec, default: Settings, one: Chassis) -> list[str]:
-    """Return the bridges of its mappings that get no port, each with its network."""
+    """Return the bridges of its mappings with no declared port, each with its network. Ports are devices: a bond or a DPDK port others add."""
     declared = one.own.get("bridges", default.get("bridges")) or []
     with_ports = {bridge.get("name") for bridge in declared if bridge.get("ports")}
     with_ports |= {mapping["bridge"] for mapping in one.bridge_mappings if mapping.get("ports")}

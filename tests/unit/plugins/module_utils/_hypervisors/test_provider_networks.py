@@ -20,7 +20,7 @@ COMPUTE: tuple[str, Object, Object] = ("compute", {}, {})
 BY_LABEL: tuple[str, Object, Object] = ("gw1", {"gateway": "yes"}, {})
 BY_ANNOTATION: tuple[str, Object, Object] = ("gw2", {}, {"gateway": "true"})
 UNMAPPED = "Gateways without a bridge mapping: nodes "
-WITHOUT_PORT = "Bridges without a port on nodes "
+WITHOUT_PORT = "Bridges without a declared port on nodes "
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,9 @@ WITHOUT_PORT = "Bridges without a port on nodes "
         pytest.param(
             NO_PORT,
             [COMPUTE, BY_ANNOTATION],
-            [f"{WITHOUT_PORT}compute, gw2: br-ex (physnet1). What"],
+            [
+                f"{WITHOUT_PORT}compute, gw2: br-ex (physnet1). Unless somebody else adds one there (a bond, DPDK), what is sent"
+            ],
             id="no port, no matter which node",
         ),
         pytest.param(
@@ -97,3 +99,6 @@ def test_many_nodes_are_counted() -> None:
     found = [Node(f"n{number}", "", {}, {}, (f"192.0.2.{number}",), ready=True) for number in range(1, 41)]
     (warning,) = network_warnings(parsed, default, plan_chassis(found, parsed, default, {}))
     assert "n10 and 30 more: br-ex (physnet1)." in warning
+    assert warning.endswith(
+        "The chassis agent knows what is on the bridge: see its log (kubectl logs PODNAME -c agent)."
+    )
