@@ -222,7 +222,7 @@ def test_a_run_replaces_an_expired_certificate_and_the_other_program(machine: Ma
     before = machine.config.read_bytes()
     for arguments in (["--check"], []):
         code, output = machine.play(*arguments, ovn_metadata_agent_southbound_endpoints=["ssl:127.0.0.1:9"])
-        assert code != 0
+        assert code != 0, output
         assert "the Southbound database does not answer." in output
         assert "replaced" not in output
     assert (machine.tls / "chassis-cert.pem").read_bytes() == issued
