@@ -109,13 +109,16 @@ def agent_processes(node: str) -> set[str]:
 
 @contextlib.contextmanager
 def counted_agents() -> t.Iterator[set[int]]:
-    """How many pods of agents a node has had at a time, meanwhile."""
+    """How many pods of agents a node has had at a time, meanwhile, but for those that have ended: a DaemonSet does not wait until they are out of the API."""
     seen, over = set[int](), threading.Event()
 
     def look() -> None:
         while not over.wait(0.2):
             with contextlib.suppress(AssertionError, subprocess.TimeoutExpired):
-                nodes = [pod["spec"].get("nodeName") for pod in HYPERVISORS.pods(COMPONENT)]
+                pods = [
+                    pod for pod in HYPERVISORS.pods(COMPONENT) if pod["status"]["phase"] not in ("Succeeded", "Failed")
+                ]
+                nodes = [pod["spec"].get("nodeName") for pod in pods]
                 seen.update(collections.Counter(filter(None, nodes)).values())
 
     looker = threading.Thread(target=look)

@@ -18,7 +18,12 @@ END = "2027-11-21T16:00:00Z"
 
 def options(not_after: str, *, issued: bool) -> dict[str, t.Any]:
     one = {"kind": "chassis", "holder": "a", "issuer": "CA", "serial_number": "1f", "not_after": not_after}
-    return {"certificates": [{**one, "issued": issued}], "removed_chassis": ["b"], "clients": None}
+    return {
+        "certificates": [{**one, "issued": issued}],
+        "removed_chassis": ["b"],
+        "removed_metadata_agents": [],
+        "clients": None,
+    }
 
 
 def test_what_was_found_and_what_was_issued() -> None:
