@@ -21,15 +21,15 @@ def options(not_after: str, *, issued: bool) -> dict[str, t.Any]:
     return {
         "certificates": [{**one, "issued": issued}],
         "removed_chassis": ["b"],
-        "removed_metadata_agents": [],
+        "removed_metadata_agents": ["c"],
         "clients": None,
     }
 
 
 def test_what_was_found_and_what_was_issued() -> None:
     one = IssuedCertificate("chassis", "a", "CA", "1f", END)
-    assert read_change(options(END, issued=False), check_mode=False) == IssuedChange([one], [], ["b"], None)
-    assert read_change(options(END, issued=True), check_mode=False) == IssuedChange([], [one], ["b"], None)
+    assert read_change(options(END, issued=False), check_mode=False) == IssuedChange([one], [], ["b"], None, ["c"])
+    assert read_change(options(END, issued=True), check_mode=False) == IssuedChange([], [one], ["b"], None, ["c"])
 
 
 def test_only_one_that_would_be_issued_has_no_end_yet() -> None:
