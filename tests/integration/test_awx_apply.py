@@ -392,6 +392,7 @@ class TestOthers:
             'created schedule "OVN site daily"',
             'created schedule "OVN verify hourly"',
             'created schedule "OVN reconcile ten minutes"',
+            'created schedule "OVN neutron weekly"',
         ]
 
     def test_no_node_ever_starts_without_its_approval(self, awx: Awx, apply: Apply) -> None:
