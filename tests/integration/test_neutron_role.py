@@ -266,7 +266,7 @@ def test_the_databases_are_asked_before_anything_is_written(
     for arguments in ([], ["--check"]):
         code, output = cloud.run(*arguments, **repair)
         assert code != 0, output
-        assert "Neutron of cloud does not get ovn_neutron_sync_mode repair, with which it" in output
+        assert "Neutron of cloud does not get ovn_neutron_sync_mode repair, with which Neutron deletes" in output
     code, output = cloud.run(**{**repair, "ovn_neutron_ask_databases": False})
     assert code != 0, output
     assert "nobody could be asked which rows the Northbound has." in output
