@@ -14,6 +14,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     (
         "_commands",
         "_errors",
+        "_files",
         "_control_node",
         "_databases",
         "_inventory",

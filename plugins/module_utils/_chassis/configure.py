@@ -20,7 +20,7 @@ from . import cms_options, external_ids, ownership
 from .database import LocalDatabase
 from .devices import refuse_missing_devices, refuse_port_errors
 from .owned_settings import OwnedSettings
-from .plan import ChassisPlan, DesiredChassis, ObservedChassis, desired_chassis, diff_of, make_plan
+from .plan import ChassisPlan, ObservedChassis, desired_chassis, diff_of, make_plan
 from .provider_networks import read_network_warnings
 
 if t.TYPE_CHECKING:
@@ -88,13 +88,13 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
             return result
         missing = params["allow_missing_ports"]
         if check_mode:
-            return {**result, "warnings": _network_warnings(database, desired, plan, actual, missing)}
+            return {**result, "warnings": read_network_warnings(database, desired, plan, actual, missing)}
         deadline = Deadline(params["wait_timeout"])
         try:
             result["port_errors"] = database.wait_applied(next_cfg or actual.next_cfg, deadline)
             bridges = desired.bridges if desired else {}
             refuse_port_errors(result["port_errors"], bridges, missing)
-            result["warnings"] = _network_warnings(database, desired, plan, actual, missing)
+            result["warnings"] = read_network_warnings(database, desired, plan, actual, missing)
             if local and params["wait_for"] == "registered" and not registered:
                 with southbound.view(local, deadline) as view:
                     view.wait_registered(deadline)
@@ -103,12 +103,6 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
             e.details = {**result, **e.details}
             raise
     return result
-
-
-def _network_warnings(
-    database: LocalDatabase, desired: DesiredChassis | None, plan: ChassisPlan, actual: ObservedChassis, missing: bool
-) -> list[str]:
-    return read_network_warnings(database, desired, plan, actual, missing) if desired else []
 
 
 def _plan_absent() -> t.Callable[[ObservedChassis], ChassisPlan]:

@@ -145,12 +145,14 @@ def _port_problems(place: str, ports: Ports, declared: t.Sequence[str], circumst
 
 def read_network_warnings(
     database: LocalDatabase,
-    desired: DesiredChassis,
+    desired: DesiredChassis | None,
     plan: ChassisPlan,
     actual: ObservedChassis,
     allow_missing_ports: bool,
 ) -> list[str]:
-    """Return the messages about a chassis after this plan, as its database has its bridges now. `actual`: before the plan."""
+    """Return the messages about a chassis after this plan, as its database has its bridges now; none if it is to be absent. `actual`: before the plan."""
+    if not desired:
+        return []
     settings = {**actual.external_ids, **plan.external_ids}
     mappings = parse_bridge_mappings(settings.get(_MAPPINGS) or "")
     if not mappings:

@@ -15,6 +15,7 @@ import shlex
 import typing as t
 
 from .._commands import Commands
+from .._files import text_if_readable
 from .._neutron.config_files import (
     Reading,
     config_arguments,
@@ -47,11 +48,11 @@ def _reading(values: t.Mapping[str, str], block: str, path: str, ours: Sections)
     """Return what a service reads; None if that cannot be known: it reads other files than the usual ones, and does not say which."""
     commands = " ".join(command_lines(block))
     process = pathlib.Path("/proc", values.get("MainPID") or "0")
-    arguments = config_arguments(commands, _text(process / "cmdline"))
+    arguments = config_arguments(commands, text_if_readable(process / "cmdline"))
     if arguments is None:
         return None
     declared = shlex.split(values.get("Environment", ""))
-    texts = [*declared, *_text(process / "environ").split("\0")]
+    texts = [*declared, *text_if_readable(process / "environ").split("\0")]
     environment = {name: value for name, _sign, value in (one.partition("=") for one in texts)}
     program = values["Id"].rpartition(".")[0]
 
@@ -64,7 +65,7 @@ def _reading(values: t.Mapping[str, str], block: str, path: str, ours: Sections)
         return None
     last = {file: place for place, file in enumerate(order)}  # a file that is read twice counts where it is read last
     files = [
-        (file, ours if file == path else parse_ini(_text(pathlib.Path(file))))
+        (file, ours if file == path else parse_ini(text_if_readable(file)))
         for file in sorted(last, key=last.__getitem__)
         if file == path or os.path.isfile(file)
     ]
@@ -74,11 +75,3 @@ def _reading(values: t.Mapping[str, str], block: str, path: str, ours: Sections)
 
 def _is_in(path: str, folder: str) -> bool:
     return os.path.dirname(path) == os.path.normpath(folder) and path.endswith(".conf")
-
-
-def _text(path: pathlib.Path) -> str:
-    """Return the text of a file, empty if it is gone, or the host lets nobody read it."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

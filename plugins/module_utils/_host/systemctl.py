@@ -15,6 +15,7 @@ import typing as t
 
 from .._commands import Commands
 from .._errors import OvnError
+from .._files import text_if_readable
 from .._units import PROPERTIES, Unit, is_file_of, is_our_file, parse_show, with_files
 
 
@@ -80,13 +81,5 @@ def predict_unit(unit: Unit, name: str, texts: t.Mapping[str, str], written: t.C
     if not own and not unit.needs_reload:
         return unit
     newer = any(path in written or unit.started < _written(path) for path in own if is_our_file(path))
-    others = {path: _text(path) for path in unit.files if path not in own}
+    others = {path: text_if_readable(path) for path in unit.files if path not in own}
     return with_files(unit, own, others, newer=newer)
-
-
-def _text(path: str) -> str:
-    """Return the text of a file, empty if it is gone, or for root alone."""
-    try:
-        return pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

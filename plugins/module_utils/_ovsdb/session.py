@@ -19,7 +19,7 @@ from .._errors import Conflict, InvalidInput, Refused, TimedOut
 from .endpoint import Endpoint
 from .first_answer import first_answer
 from .tls_files import TlsFiles
-from .wire import Connection
+from .wire import Connection, tls_context
 
 OVS_IMPORT_ERROR: ImportError | None = None
 try:
@@ -73,11 +73,7 @@ class Session:
         self.endpoints, schema = _reachable(endpoints, database, tls, deadline)
         self.schema_version = str(schema.get("version", ""))
         if any(endpoint.scheme == "ssl" for endpoint in self.endpoints):
-            from .tls import client_context
-
-            client_context(
-                tls
-            )  # names a file that cannot be used: a socket of this host may have answered before they were read
+            tls_context(tls)  # names a file that cannot be used; a socket of this host may have answered so far
             ovs.stream.Stream.ssl_set_private_key_file(tls.private_key)
             ovs.stream.Stream.ssl_set_certificate_file(tls.certificate)
             ovs.stream.Stream.ssl_set_ca_cert_file(tls.ca_certificate)

@@ -31,7 +31,8 @@ if t.TYPE_CHECKING:
 _CHUNK = 65536
 
 
-def _context(files: TlsFiles) -> ssl.SSLContext:
+def tls_context(files: TlsFiles) -> ssl.SSLContext:
+    """Return `client_context` of these files, whose library loads only where an endpoint has TLS."""
     from .tls import client_context
 
     return client_context(files)
@@ -83,7 +84,7 @@ class Connection:
         return Unreachable(f"{self.name} is not reachable: {cause}.", errno=e.errno)
 
     def _open(self, endpoint: Endpoint, tls: TlsFiles) -> socket.socket:
-        context = _context(tls) if endpoint.scheme == "ssl" else None
+        context = tls_context(tls) if endpoint.scheme == "ssl" else None
         try:
             if endpoint.scheme == "unix":
                 raw = socket.socket(socket.AF_UNIX)

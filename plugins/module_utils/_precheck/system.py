@@ -13,6 +13,7 @@ import pathlib
 import re
 import typing as t
 
+from .._files import text_if_readable
 from .._packages.commands import read_distribution
 
 _UNITS = pathlib.Path("/etc/systemd/system")
@@ -27,7 +28,7 @@ class Mount(t.NamedTuple):
 
 def read_system() -> dict[str, t.Any]:
     """Return the operating system, and `machine`, which two names of an inventory share only if they are one machine."""
-    boot = _text("/proc/sys/kernel/random/boot_id").strip()
+    boot = text_if_readable("/proc/sys/kernel/random/boot_id").strip()
     return {
         **read_distribution(),
         "kernel": os.uname().release,
@@ -64,7 +65,7 @@ def mount_of(path: str, mounts: t.Iterable[Mount]) -> Mount | None:
 
 def read_file_systems(paths: t.Iterable[str]) -> list[dict[str, t.Any]]:
     """Return for each path the file system in which it is or would be: `mount`, `type`, `free` and `size` in octets, `read_only`."""
-    mounts = parse_mounts(_text("/proc/self/mountinfo"))
+    mounts = parse_mounts(text_if_readable("/proc/self/mountinfo"))
     result = []
     for path in paths:
         place = os.path.realpath(path)
@@ -88,7 +89,7 @@ def read_file_systems(paths: t.Iterable[str]) -> list[dict[str, t.Any]]:
 def read_modules(names: t.Iterable[str], kernel: str) -> dict[str, str]:
     """Return of each module of the kernel whether it is `loaded`, `loadable` or `missing`."""
     folder = f"/lib/modules/{kernel}"
-    known = _text(f"{folder}/modules.builtin") + _text(f"{folder}/modules.dep")
+    known = text_if_readable(f"{folder}/modules.builtin") + text_if_readable(f"{folder}/modules.dep")
     return {name: _module(name, known) for name in names}
 
 
@@ -96,10 +97,3 @@ def _module(name: str, known: str) -> str:
     if os.path.isdir(f"/sys/module/{name}"):
         return "loaded"
     return "loadable" if re.search(rf"/{name}\.ko(\.\w+)?(:|$)", known, re.MULTILINE) else "missing"
-
-
-def _text(path: str) -> str:
-    try:
-        return pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
