@@ -14,6 +14,7 @@ description:
     It lies outside the database directory, on every central host, so that an empty disk never founds a second cluster.
   - The role P(c5c3.ovn.ovn_central#role) writes it before and after each step that changes the membership. Nothing else should.
   - The copy is replaced in one step. An older revision never replaces a newer one, nor another one of the same revision.
+  - A copy that was put on hold after the run had read it is left as it is.
   - A copy that is there but unusable (cut off, of a newer format, about another database, no directory, unreadable) is an error and is left as it is.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
@@ -103,6 +104,11 @@ def write(path: str, data: dict[str, t.Any], election_timer: int, check_mode: bo
         raise Refused(
             f"{path} holds revision {current.revision}, newer than the revision {record.revision} of this run: another run works on the same cluster. "
             "Wait until it has ended, then run again."
+        )
+    if current is not None and current.hold and not record.hold:
+        raise Refused(
+            f"The state record of {current.database} was put on hold in {path} after this run had read it: a recovery is under way. This copy was not changed. "
+            "Finish the recovery and clear the hold in every copy, then run again."
         )
     before, after = read_files(path), render_files(record, election_timer)
     if before != after and not check_mode:

@@ -9,11 +9,16 @@ import time
 import typing as t
 
 from . import coverage
-from .exhaustive import exhaustive
-from .explore import STARTS, Report, Story, kind_of, randomly
+from .events import SENTENCES
+from .exhaustive import DRAWN, exhaustive
+from .explore import NOT_DRAWN, STARTS, WEIGHTS, Report, Story, kind_of, randomly
+from .mutants import MUTANTS, gather
+from .mutants import search as search_mutant
 from .speed import on_all_cores
 
 _PROCESSES = 2
+# Stories without a mutant, before the search for mutants begins.
+GATHERED = 6000
 
 
 class Search(t.NamedTuple):
@@ -42,7 +47,14 @@ def main() -> int:
     parser.add_argument("--depth", type=int, default=8, help="most events of a story in the exhaustive search")
     parser.add_argument("--faults", type=int, default=2, help="most faults among them")
     parser.add_argument("--budget", type=float, default=120, help="seconds")
+    parser.add_argument(
+        "--mutants",
+        action="store_true",
+        help="search for each mutant instead, in random stories for BUDGET seconds at most",
+    )
     arguments = parser.parse_args()
+    if arguments.mutants:
+        return print_mutants(arguments.seed, arguments.budget)
     print(
         f"seed {arguments.seed}, depth {arguments.depth}, {arguments.budget:g} s on {_PROCESSES} processes", flush=True
     )
@@ -57,17 +69,43 @@ def main() -> int:
         print_search(search, arguments.faults - search.fewer, one)
         every.add(one)
         some.add(other)
-    print_figures(every, some)
+    print(f"every sequence is made of runs, their deaths and {len(DRAWN)} events: {', '.join(DRAWN)}")
+    print(f"random stories draw {len(WEIGHTS)} of {len(SENTENCES)} events, and not:")
+    for name, why in NOT_DRAWN.items():
+        print(f"  {name}: {why}")
+    found = print_results(every, some)
     print(
         f"planner and gates on {_PROCESSES} cores: {on_all_cores(_PROCESSES):.0f} rounds/s; "
         f"with the parsing of what members say: {on_all_cores(_PROCESSES, parsed=False):.0f} rounds/s"
     )
-    print_coverage(every, some)
+    return 1 if found else 0
+
+
+def print_results(every: Report, some: Report) -> int:
+    """Returns the number of kinds of violations. They come first: whatever fails later cannot hide them."""
     found = shortest([*every.found, *some.found])
     for story in found:
         print("\n" + "\n".join(story.sentences()))
-        print(f"To replay: replay({story.start!r}, {story.events!r})")
-    return 1 if found else 0
+        print(f"To replay: replay({story.start!r}, {story.events!r})\n", flush=True)
+    print_figures(every, some)
+    print_coverage(every, some)
+    return len(found)
+
+
+def print_mutants(seed: int, budget: float) -> int:
+    """Returns the number of mutants that the search has not found."""
+    survivors, corpus = 0, gather(GATHERED, seed)
+    with concurrent.futures.ProcessPoolExecutor(_PROCESSES) as pool:
+        searches = [pool.submit(search_mutant, mutant, corpus, seed, budget=budget, every=True) for mutant in MUTANTS]
+        for mutant, searched in zip(MUTANTS, searches):
+            report = searched.result()
+            survivors += not report.found
+            effort = f"after {report.states} states or events in {report.processor:.1f} s"
+            print(f"{mutant.rule}: {mutant.what}: {'found' if report.found else 'NOT FOUND'} {effort}", flush=True)
+            for story in report.found:
+                print(f"    {story.start}, {story.events}: {story.violation[:120]}")
+    print(f"{len(MUTANTS) - survivors} of {len(MUTANTS)} mutants were found by the search, seed {seed}")
+    return survivors
 
 
 def print_search(search: Search, faults: int, report: Report) -> None:
@@ -90,11 +128,13 @@ def print_figures(every: Report, some: Report) -> None:
 
 def print_coverage(every: Report, some: Report) -> None:
     hit, missed = coverage.split(every.reached + some.reached)
-    print(
-        f"coverage: {len(hit)} of {len(hit) + len(missed)} reasons and refusals of the planner were reached; not reached:"
-    )
+    print(f"coverage: {len(hit)} of {len(hit) + len(missed)} reasons and refusals of the planner were reached")
     for branch in missed:
-        print(f"  {branch.place}: {branch.text}")
+        why = coverage.explain(branch) or "not reached this time"
+        print(f"  {branch.place}: {branch.text}\n      {why}")
+    for branch in hit:
+        if coverage.explain(branch):
+            print(f"  {branch.place}: {branch.text}\n      reached, although UNREACHED says why no story reaches it")
 
 
 def shortest(found: t.Sequence[Story]) -> list[Story]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Changed, Conflict, Refused, TimedOut, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Step
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step_errors import check_unresponsive
 
 from . import events, launcher
+from .locks import RunLock
 from .log import File
-from .observe import observe_member, record_dict
+from .observe import answer_of, observe_member, record_dict
 from .world import LOCK_SECONDS, Host, Raft, Slot, Violation, World
 
 # Seconds of the model's clock.
@@ -33,21 +34,30 @@ class SimulatedBackend:
     """One database for one run, on machines or in pods."""
 
     def __init__(
-        self, world: World, database: str, run_name: str, hosts: t.Sequence[str], point: Interrupter, replicas: int = 0
+        self,
+        world: World,
+        database: str,
+        lock: RunLock,
+        hosts: t.Sequence[str],
+        point: Interrupter,
+        options: t.Collection[str] = (),
     ) -> None:
-        self.world, self.database, self.run_name, self.hosts, self.point = world, database, run_name, hosts, point
-        self.replicas = replicas  # pods: how many the run wants at least
+        self.world, self.database, self.lock, self.hosts, self.point = world, database, lock, hosts, point
+        self.options = options  # of this run
         self.raft = Raft(world, database)
         self.acted = False
         self.rounds = 0
         self.decisions: list[str] = []
         self.steps: list[Step] = []  # without waits
+        self.first_problems: set[str] | None = None  # why members would not start, as observed first
         self._version = world.map_version[database]
         self._faults = 0
         self._caught_up: set[str] = set()
         self._size = 0  # of the leader's list
+        self._forgotten = False  # what was remembered, because the operator accepts older files
+        self._targets: dict[str, t.Hashable] = {}  # what a step relies on, as it was observed
         self._given_up: set[str | None] = set()  # server ids that some copy of the record gives up
-        self._outdated = False  # the lock is newer than what was observed
+        self._acquisitions = 0  # of locks until the observation
 
     # --- the protocol ----------------------------------------------------------------------------------------------------
 
@@ -61,9 +71,42 @@ class SimulatedBackend:
         self._caught_up = {host.name for host, slot in self.raft.running() if id(_data(slot).log) in logs}
         records = [slot.record for _host, slot in self.world.slots(self.database) if slot.record is not None]
         self._given_up = {m.sid for record in records for m in record.members.values() if m.state != "confirmed"}
-        self._outdated = False
+        for name in self.hosts if "accept_lost_disk" in self.options else ():
+            slot = self.world.hosts[name].slots[self.database]
+            slot.accepted = slot.accepted or slot.container == "down"
+        self._acquisitions = self.world.acquisitions
+        self._targets = {name: self._target(self.world.hosts[name]) for name in self.hosts}
         self._version = self.world.map_version[self.database]
-        return self.observe_members()
+        found = self.observe_members()
+        self._note_first(found)
+        return found
+
+    def _target(self, host: Host) -> t.Hashable:
+        """What a step on this member relies on: its server and its role, or its file."""
+        slot = host.slots[self.database]
+        if slot.server is not None:
+            data = slot.server.data
+            return (data.sid, data.kind == "left", slot.server.leader, self.raft.connected(host))
+        if slot.file is None:
+            return None
+        return ("broken" if slot.file.kind == "rotten" else slot.file.kind, slot.file.sid)
+
+    def _note_first(self, observations: t.Mapping[str, Observation]) -> None:
+        if self.first_problems is None:
+            self.first_problems = {o.start_problem for o in observations.values() if o.start_problem}
+
+    def check_foreseen(self, message: str) -> None:
+        """R27: what the first observation shows refuses a run before it takes anything from a cluster or adds to it."""
+        acted = [
+            step.reason
+            for step in self.steps
+            if step.action in ("kick", "stop")
+            or step.reason.startswith("join ")
+            or any(target.get("connected") for target in step.expects.values())
+        ]
+        seen = [problem for problem in self.first_problems or () if problem in message]
+        if acted and seen:
+            raise Violation(f"a run is refused for what it observed first, after it did this: {acted[0]}")
 
     def observe_members(self) -> dict[str, Observation]:
         """Return the observations; a member that could not be examined is missing. On machines, an unreachable host fails the task for all of them."""
@@ -89,38 +132,33 @@ class SimulatedBackend:
             return None
         return Observation(name, record=record_dict(self.world.config_map[self.database]), installed=False)
 
-    def acquire(self, decided: Round | None = None) -> bool:
+    def acquire(self, decided: Round) -> bool:
         self.point("before the lock is acquired")
-        fresh = False
-        for holder, where in self._locks():
-            if holder is not None and holder[0] != self.run_name and holder[1] > self.world.now:
-                raise Refused(f"Another run works on this control plane: {holder[0]}. Wait for it.")
-            fresh = fresh or holder is None or holder[0] != self.run_name or holder[1] <= self.world.now
-            where((self.run_name, self.world.now + LOCK_SECONDS))
-        self._outdated = self._outdated or fresh
-        return fresh
+        fresh = self.lock.acquire_or_renew(decided.title)
+        return (self.world.pods and decided.refusal is None and self.accept_rollback()) or fresh
 
-    def _check_fresh(self, what: str) -> None:
-        """R31: what was seen before the lock was this run's own counts no more."""
-        if self._outdated:
+    def accept_rollback(self) -> bool:
+        """Forget once what is remembered of the members, if the operator accepts older files; whether that was done."""
+        record = self.world.config_map[self.database]
+        if (
+            "accept_rollback" not in self.options
+            or self._forgotten
+            or (self.world.pods and (record is None or not record.cid))
+        ):
+            return False
+        self.lock.acquire_or_renew("accept what was lost")
+        self._forgotten, self.acted = True, True
+        there = [name for name in self.hosts if self.world.hosts[name].on and self.world.hosts[name].reachable]
+        events.accept_rollback(self.world, self.database, there)  # in a pod that does not run, nothing is deleted
+        events.check(self.world)
+        self.point("after the witnesses were deleted")
+        return True
+
+    def _check_right(self, name: str, what: str) -> None:
+        """R31: the product looks whether the lock is this run's; then nobody else may have acquired it since the observation."""
+        self.lock.check(name)
+        if self._acquisitions != self.world.acquisitions:
             raise Violation(f"a run acts on what it saw before the lock was its own: {what}")
-
-    def _locks(self) -> t.Iterator[tuple[tuple[str, int] | None, t.Callable[[tuple[str, int] | None], None]]]:
-        if self.world.pods:
-            yield self.world.lease, functools.partial(setattr, self.world, "lease")
-            return
-        for name in self.hosts:
-            host = self.world.hosts[name]
-            yield host.lock, functools.partial(setattr, host, "lock")
-
-    def release(self) -> None:
-        for holder, where in self._locks():
-            if holder is not None and holder[0] == self.run_name:
-                where(None)
-
-    def _holds(self, host: Host) -> bool:
-        lock = self.world.lease if self.world.pods else host.lock
-        return lock is not None and lock[0] == self.run_name and lock[1] > self.world.now
 
     def able_to_start(self) -> t.Collection[str]:
         replicas = self.world.replicas[self.database] or 0
@@ -133,11 +171,12 @@ class SimulatedBackend:
 
     def write_record(self, record: Record, step: Step | None) -> None:
         self.point("before the record is written")
-        self._check_fresh("a record is written")
-        self._check_adoption(record)
         if self.world.pods:
+            self._check_right("", "a record is written")
+            self._check_adoption(record)
             if self.world.map_version[self.database] != self._version:
                 raise Conflict("The ConfigMap was changed meanwhile.")
+            self._check_options(record)
             self._version += 1
             self.world.map_version[self.database] = self._version
             self.world.config_map[self.database] = record
@@ -153,25 +192,28 @@ class SimulatedBackend:
             slot = host.slots[self.database]
             if not (host.on and host.reachable):
                 raise Unreachable(f"{name} is unreachable.")
-            if not self._holds(host):
-                raise Refused(f"The lock on {name} expired. Run again.")
+            self._check_right(name, "a record is written")
+            self._check_adoption(record)
             if slot.record is not None and slot.record.revision > record.revision:
                 raise Refused(
                     f"{name} holds revision {slot.record.revision}, newer than {record.revision} of this run."
                 )
+            if slot.record is not None and slot.record.hold:
+                raise Refused(f"The record on {name} is on hold since this run has read it.")
+            self._check_options(record)
             slot.record = record
             self.acted = True
             self.point(f"after the record was written on {name}")
 
     def execute(self, step: Step, record: Record) -> None:
         self.point("before the step")
-        self._check_fresh(step.reason)
         for name in step.members:
             self._check_target(name, step)
         if step.action == "wait":
             self._wait()
             return
         self.acted = True
+        self._check_quiet(step)
         before = self._writable()
         if step.action == "start" and self.world.pods:
             self._scale_up_for(step)
@@ -189,8 +231,8 @@ class SimulatedBackend:
 
     def _check_target(self, name: str, step: Step) -> None:
         host = self.world.hosts[name]
-        if not self._holds(host) and step.action != "wait":
-            raise Refused(f"The lock on {name} expired. Run again.")
+        if step.action != "wait" or not self.world.pods:
+            self._check_right(name, step.reason)
         if not self.world.pods and not (host.on and host.reachable):
             raise Unreachable(f"{name} is unreachable.")
         expected = step.expects.get(name)
@@ -201,6 +243,8 @@ class SimulatedBackend:
             return
         if expected is not None and seen.target() != expected:
             raise Changed(f"{name} is not as it was when the step was planned.")
+        if step.action != "wait" and self._target(host) != self._targets[name] and not self.world.pods:
+            raise Violation(f"a step is taken on {name}, which is not as it was observed: {step.reason}")
 
     def _settle(self) -> None:
         """A few election timers pass."""
@@ -233,13 +277,21 @@ class SimulatedBackend:
         if step.action == "kick":
             self._kick(host, slot, step)
             return
+        if step.action == "restart":
+            self._check_permitted(host, slot, step)
         if step.action == "restart" and len(step.members) == 1:
             self._check_restart(host, slot, step)
         if slot.contained and step.action == "restart":
             raise Refused(f"{self.database} on {host.name} runs in a container, which no run starts again. Restart it.")
         good = slot.file is not None and not slot.contained and self._good(host, slot, slot.file)
-        if step.action == "stop" and self.raft.connected(host) and good:
+        if step.action == "stop" and self.raft.connected(host) and good and self._is_listed(slot):
             raise Violation(f"{host.name} is stopped, although it takes part and its file is good: {step.reason}")
+        if step.action == "stop" and self._faults == self.world.faults and self._is_unexamined(host, slot):
+            raise Violation(
+                f"{host.name} is stopped, although nobody could see whether its file is there: {step.reason}"
+            )
+        if step.action == "stop" and good and not self._is_removed(slot):
+            raise Violation(f"{host.name} is stopped, although its removal is not committed: {step.reason}")
         if step.action == "stop" and slot.contained:
             self._check_takeover(host, slot, step)
         if step.action == "start":
@@ -259,6 +311,22 @@ class SimulatedBackend:
             decision = launcher.launch(self.world, self.database, host)
             if slot.server is None:
                 raise Refused(f"The unit on {host.name} does not run: {decision.reason}.")
+
+    def _is_listed(self, slot: Slot) -> bool:
+        """One that was removed calls itself connected until its first attempt to be elected has failed."""
+        leaders = self.raft.leaders()
+        return not leaders or (slot.server is not None and slot.server.data.sid in _data(leaders[0][1]).servers)
+
+    def _is_removed(self, slot: Slot) -> bool:
+        """R7: by a list that lasts, or given up by the record; what happened since the observation nobody could have known."""
+        sid = slot.server.data.sid if slot.server is not None else None
+        lasting = any(self.raft.committed(host) is _data(leader).log for host, leader in self.raft.leaders()[:1])
+        lasting = lasting and not self._is_listed(slot)
+        return lasting or sid in self._given_up or self._faults != self.world.faults
+
+    def _is_unexamined(self, host: Host, slot: Slot) -> bool:
+        """R28: of a server that takes part, the tools have to tell a deleted file from a disk that is not mounted; no volume goes away under a pod."""
+        return slot.tool_fails and not (self.world.pods or slot.contained) and self.raft.connected(host)
 
     def _check_file(self, host: Host, step: Step) -> None:
         """Stopping the only holder of acknowledged writes loses them."""
@@ -290,18 +358,43 @@ class SimulatedBackend:
         listed = [full for full in slot.server.data.servers if full[: len(sid)] == sid]
         if not listed:
             return
+        answer = answer_of(self.world, self.database, host, self.raft, self.raft.connected(host))
+        check_unresponsive(self.database, answer, sid)
         self._check_kick(host, listed[0], step)
         if not self.raft.kick(host, sid):
             raise TimedOut(f"The cluster still lists {sid}.")
 
     # --- what must never be ----------------------------------------------------------------------------------------------
 
+    def _check_quiet(self, step: Step) -> None:
+        """The gates `one_leader` and `quiet`: nobody is removed, added or stopped during an election or another change of the list."""
+        joins = step.action == "start" and any(
+            launcher.decide_for(self.world, self.database, self.world.hosts[name]).decision == "join"
+            for name in step.members
+        )
+        stops = step.action in ("stop", "restart") and any(
+            self.raft.connected(self.world.hosts[name]) for name in step.members
+        )
+        leaders = self.raft.leaders()
+        if self._faults != self.world.faults or not leaders or not (step.action == "kick" or joins or stops):
+            return
+        host, slot = leaders[0]
+        data = _data(slot)
+        if len(data.servers) == 1:
+            return  # nobody else can lead, and nothing can be lost to others
+        if slot.server is not None and slot.server.elected:
+            raise Violation(f"a step is taken a moment after an election: {step.reason}")
+        if self.raft.changes(host):
+            raise Violation(f"a step is taken while the list of members changes: {step.reason}")
+        if self.raft.committed(host) is not data.log:
+            raise Violation(f"a step is taken while the leader has entries that are not committed: {step.reason}")
+
     def _check_kick(self, leader: Host, sid: str, step: Step) -> None:
-        if self._faults != self.world.faults:
-            return  # it was right when it was observed
         peers = self.raft.peers(leader)
         if sid in peers and peers[sid][1].file is not None and peers[sid][0].slots[self.database].server:
             raise Violation(f"a live member is kicked: {peers[sid][0].name} ({step.reason})")
+        if self._faults != self.world.faults:
+            return  # of a member that is down, nobody could have known
         for other, slot in self.world.slots(self.database):
             if slot.file is not None and slot.file.sid == sid and self._good(other, slot, slot.file):
                 raise Violation(f"a member whose good file lies on {other.name} is kicked: {step.reason}")
@@ -310,6 +403,7 @@ class SimulatedBackend:
                 and slot.volume is not None
                 and slot.volume.sid == sid
                 and sid not in self._given_up
+                and not slot.accepted
             ):
                 raise Violation(f"a member whose container on {other.name} is only down is kicked: {step.reason}")
 
@@ -323,6 +417,42 @@ class SimulatedBackend:
             others = set(_data(slot).servers.values()) - recorded
             if host.name in self.hosts and others:
                 raise Violation(f"a cluster is recorded without {min(others)}, which {host.name} lists")
+
+    def _check_options(self, record: Record) -> None:
+        """Only a run that may create, and has searched for an older control plane, gives the permit to create."""
+        if record.permit is None:
+            return
+        copies = [self.world.config_map[self.database], *(slot.record for _h, slot in self.world.slots(self.database))]
+        resumed = any(copy is not None and copy.permit is not None for copy in copies)  # by a run that has searched
+        new = {"new_cluster", "unwitnessed"} & set(self.options)
+        unsearched = () if resumed or "new_cluster" in new else ("unsearched",)
+        for option in ("no_bootstrap", "expected", *unsearched):
+            if option in self.options:
+                raise Violation(f"a run with the option {option} lets {record.permit.member} create a cluster")
+        if resumed:
+            return
+        for name in self.hosts if self._faults == self.world.faults else ():
+            self._check_unused(self.world.hosts[name].slots[self.database], name)
+        if new and self.world.clients[self.database]:
+            events.give_up_cluster(self.world, self.database)
+
+    def _check_unused(self, slot: Slot, name: str) -> None:
+        """Where a cluster is created, no file of another may lie, and no disk may be away."""
+        if slot.file is not None and slot.file.kind in ("member", "joining"):
+            raise Violation(f"a cluster is created although the file of another lies on {name}")
+        away = slot.file is None and slot.witness is not None and slot.witness.disk != slot.disk
+        if away and "accept_lost_disk" not in self.options:
+            raise Violation(f"a cluster is created although the disk of {name} is not mounted")
+
+    def _check_permitted(self, host: Host, slot: Slot, step: Step) -> None:
+        """What only an option permits."""
+        if slot.server is None or slot.server.failed:
+            return
+        if "no_restart" in self.options:
+            raise Violation(f"{host.name} is restarted by a run that must not restart: {step.reason}")
+        is_served = self.raft.connected(host) and slot.server.data.cid in self.world.clients[self.database]
+        if is_served and len(slot.server.data.servers) == 1 and "allow_outage" not in self.options:
+            raise Violation(f"the only member is restarted without the permission for an outage: {step.reason}")
 
     def _good(self, host: Host, slot: Slot, file: File) -> bool:
         """A file that starts, lies where it belongs and holds all that its member has ever had."""
@@ -353,7 +483,10 @@ class SimulatedBackend:
         if not before or step.action == "start":
             return
         size = self._size
-        events.settle(self.world)
+        for _time in range(
+            2 + self.world.hesitant
+        ):  # an election may take time, and whoever joins is followed a moment later
+            events.settle(self.world)
         if size > 1 and not self._takes_writes():
             raise Violation(f"a step of ours costs the quorum: {step.reason}")
 

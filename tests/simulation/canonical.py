@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 
 from .log import EMPTY, Entry, File, Log
-from .world import OF_CONTAINERS, Settings, Slot, World
+from .world import OF_CONTAINERS, Held, Settings, Slot, World
 
 
 def canonical(world: World) -> None:
@@ -58,6 +59,8 @@ def canonical(world: World) -> None:
             slot.record, slot.older_record = record(slot.record), record(slot.older_record)
         world.config_map[database] = record(world.config_map[database])
         world.clients[database] = frozenset(t.cast(str, ids.of(cid)) for cid in sorted(world.clients[database]))
+        given_up = world.given_up[database] & world.acknowledged[database]
+        world.given_up[database] = frozenset(logs.class_of[write] for write in given_up)
         world.acknowledged[database] = (
             frozenset().union(*logs.classes.values()) if world.acknowledged[database] else frozenset()
         )
@@ -66,11 +69,13 @@ def canonical(world: World) -> None:
     world.counter, world.disks, world.faults = len(ids.known), len(disks), 0
     world.writes = max(len(logs.classes) for logs in every.values())
     for host in world.hosts.values():
-        held = host.lock is not None and host.lock[1] > world.now
-        host.lock = ("a run before", t.cast(t.Any, host.lock)[1] - world.now) if held else None
-    held = world.lease is not None and world.lease[1] > world.now
-    world.lease = ("a run before", t.cast(t.Any, world.lease)[1] - world.now) if held else None
-    world.now = 0
+        host.lock = _held(host.lock, world.now)
+    world.lease = _held(world.lease, world.now)
+    world.now = world.acquisitions = 0
+
+
+def _held(held: Held | None, now: int) -> Held | None:
+    return Held("a run before", held.expires - now) if held is not None and held.expires > now else None
 
 
 def _settings(world: World) -> list[Settings]:
@@ -116,22 +121,28 @@ class _Logs:
                 terms.add(slot.witness.position[0])
                 lengths.add(slot.witness.position[1])
             lengths |= {length for _sid, length in slot.witnesses}
+        for one, other in itertools.combinations(used, 2):
+            if one.differs_unnoticed(other):
+                lengths |= {one.common(other), one.matching(other)}
+        self.real = sorted(lengths)
+        for log in used:
+            terms |= {log.first(length).term for length in self.real}
         self.terms = {term: rank for rank, term in enumerate(sorted(terms))}
         self.lengths = {length: rank for rank, length in enumerate(sorted(lengths))}
         self.used = used
         self._made: dict[Log, Log] = {EMPTY: EMPTY}
         # Writes that the same logs hold are one write.
         acknowledged = sorted(world.acknowledged[database])
-        groups: dict[frozenset[int], set[int]] = {}
+        groups: dict[tuple[frozenset[int], bool], set[int]] = {}
         ordered = sorted(used, key=lambda log: (log.length, log.term, sorted(log.writes)))
         for write in acknowledged:
             holders = frozenset(number for number, log in enumerate(ordered) if write in log.writes)
-            groups.setdefault(holders, set()).add(write)
+            groups.setdefault((holders, write in world.given_up[database]), set()).add(write)
         self.classes: dict[int, frozenset[int]] = {}
-        self._class_of: dict[int, int] = {}
+        self.class_of: dict[int, int] = {}
         for number, (_holders, writes) in enumerate(groups.items(), 1):
             self.classes[number] = frozenset({number})
-            self._class_of.update(dict.fromkeys(writes, number))
+            self.class_of.update(dict.fromkeys(writes, number))
 
     def of(self, log: Log, ids: _Ids) -> Log:
         if log in self._made:
@@ -141,9 +152,9 @@ class _Logs:
             parent = parent.parent
         base = self.of(parent or EMPTY, ids)
         made = base
-        for _filler in range(self.lengths[log.length] - base.length - 1):
-            made = made.append(Entry(self.terms[log.term], "none"))
-        writes = frozenset(self._class_of[write] for write in log.writes if write in self._class_of)
+        for length in self.real[base.length + 1 : self.lengths[log.length]]:
+            made = made.append(Entry(self.terms[log.first(length).term], "none"))
+        writes = frozenset(self.class_of[write] for write in log.writes if write in self.class_of)
         servers = tuple((ids.of(sid), address) for sid, address in log.servers.items())
         made = made.append(Entry(self.terms[log.term], "state", (servers, writes)))
         self._made[log] = made

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
+
 from . import launcher
 from .log import EMPTY, File
 from .world import OF_CONTAINERS, Host, Raft, Server, Settings, Slot, Violation, World
@@ -27,11 +29,14 @@ SENTENCES: dict[str, str] = {
     "clone": "The database disk of {0} is copied over that of {1}, whose servers end.",
     "move": "The database disk of {0} is moved to {1}; the servers of both end.",
     "damage": "The database files of {0} are damaged, and its servers end.",
+    "rot": "One record in the database files of {0} is damaged, and its servers end.",
     "cut_off_join": "The join of {0} is cut off: its file looks joined and never starts.",
     "fill": "The database disk of {0} is full.",
     "free": "The database disk of {0} has space again.",
     "slow": "{0} falls behind.",
     "fast": "{0} catches up.",
+    "trail": "From now on clients write all the time, and {0} is a few entries behind at any moment.",
+    "keep_up": "{0} is never behind any more.",
     "cut": "{0} is cut off from the other members.",
     "deaf": "{0} hears none of the other members; they hear it.",
     "mute": "None of the other members hears {0}; it hears them.",
@@ -47,9 +52,13 @@ SENTENCES: dict[str, str] = {
     "useless_settings": "The declared settings change; with them no server starts.",
     "good_settings": "The declared settings are corrected.",
     "install": "The declared settings are written on every machine.",
+    "hesitate": "Elections and joins take time from now on.",
+    "decide": "Elections and joins are quick again.",
     "lead": "{0} becomes the leader.",
-    "kick": "Somebody removes {0} from the cluster by hand.",
+    "kick": "An operator removes {0} from the cluster by hand.",
     "rejoin": "Somebody wipes {0} and lets it join again, without removing it first.",
+    "hold": "A recovery puts the state records on hold.",
+    "release": "The recovery ends: the state records are not on hold any more.",
     "lose_record": "{0} loses its copy of the state record.",
     "lose_all_records": "All copies of the state record are lost.",
     "backup_record": "The state record of {0} is backed up.",
@@ -69,9 +78,13 @@ def apply(world: World, event: Event) -> None:
     """Let it happen, then what happens by itself."""
     name, *arguments = event
     world.faults += 1
+    idle = [(host, slot) for database in world.databases for host, slot in world.slots(database) if slot.server is None]
     _ACTIONS[name](world, *arguments)
     if name != "lead":
         settle(world)
+    for host, slot in idle:
+        if slot.server is not None and not slot.contained and _is_held(world, host, slot):
+            raise Violation(f"a server on {host.name} starts while the record is on hold")
 
 
 def settle(world: World) -> None:
@@ -126,7 +139,7 @@ def _unmount(world: World, host: Host, slot: Slot) -> None:
 
 def _mount(world: World, name: str) -> None:
     for slot in world.hosts[name].slots.values():
-        if slot.snapshot is not None:
+        if slot.snapshot is not None and slot.snapshot[1] != slot.disk:  # else it is no disk that was away
             slot.end()
             slot.file, slot.disk = slot.snapshot
     _boot(world, name)
@@ -163,7 +176,7 @@ def _boot(world: World, name: str) -> None:
 
 def _down(world: World, name: str) -> None:
     host = world.hosts[name]
-    host.on = False
+    host.on, host.lock = False, None
     for slot in host.slots.values():
         slot.end()
 
@@ -172,6 +185,7 @@ def _clone(world: World, source: str, target: str) -> None:
     for database, slot in world.hosts[target].slots.items():
         slot.end()
         slot.file = world.hosts[source].slots[database].ours
+        slot.claim = slot.claim or world.pods
 
 
 def _move(world: World, source: str, target: str) -> None:
@@ -181,6 +195,7 @@ def _move(world: World, source: str, target: str) -> None:
         other.end()
         slot.file, other.file = other.file, None
         slot.disk, other.disk = other.disk, slot.disk
+        slot.claim = slot.claim or world.pods  # a volume is bound to a claim
 
 
 def _damage(kind: str) -> t.Callable[[World, Host, Slot], None]:
@@ -190,6 +205,13 @@ def _damage(kind: str) -> t.Callable[[World, Host, Slot], None]:
         slot.end()
 
     return act
+
+
+def _rot(world: World, host: Host, slot: Slot) -> None:
+    """Not of a container, which starts whatever it can read."""
+    if slot.file is not None and slot.file.kind == "member" and not slot.container:
+        slot.file = slot.file._replace(kind="rotten")
+        slot.end()
 
 
 def _flag(name: str, value: bool) -> t.Callable[[World, Host, Slot], None]:
@@ -248,6 +270,13 @@ def _install(world: World) -> None:
             slot.settings = world.settings if slot.settings is not None else None
 
 
+def _hesitant(value: bool) -> t.Callable[[World], None]:
+    def act(world: World) -> None:
+        world.hesitant = value
+
+    return act
+
+
 def _lead(world: World, name: str) -> None:
     for database in world.databases:
         Raft(world, database).elect(world.hosts[name])
@@ -264,11 +293,34 @@ def _kick(world: World, name: str) -> None:
 def _rejoin(world: World, name: str) -> None:
     host = world.hosts[name]
     for database, slot in host.slots.items():
+        if slot.server is None or slot.contained:
+            continue
         for _leader, other in Raft(world, database).leaders()[:1]:
             if other.server is not None and other is not slot:
                 remotes = tuple(other.server.data.servers.values())
                 slot.file = File("joining", other.server.data.cid, world.fresh_id(), host.address, 0, EMPTY, remotes)
                 slot.server = Server(slot.file, world.settings)
+
+
+def _hold(value: bool) -> t.Callable[[World], None]:
+    def act(world: World) -> None:
+        for database in world.databases:
+            world.config_map[database] = _held(world.config_map[database], value)
+            for _host, slot in world.slots(database):
+                slot.record = _held(slot.record, value)
+
+    return act
+
+
+def _held(record: Record | None, value: bool) -> Record | None:
+    return record.replace(hold=value) if record is not None else None
+
+
+def _is_held(world: World, host: Host, slot: Slot) -> bool:
+    """Whether the launcher reads a record on hold."""
+    maps = [world.config_map[database] for database, its in host.slots.items() if its is slot]
+    record = maps[0] if world.pods else slot.record
+    return record is not None and record.hold
 
 
 def _lose_record(world: World, host: Host, slot: Slot) -> None:
@@ -370,11 +422,14 @@ _ACTIONS: dict[str, t.Callable[..., None]] = {
     "clone": _clone,
     "move": _move,
     "damage": _each(_damage("broken")),
+    "rot": _each(_rot),
     "cut_off_join": _each(_damage("dead-join")),
     "fill": _each(_flag("full", True)),
     "free": _each(_flag("full", False)),
     "slow": _each(_flag("slow", True)),
     "fast": _each(_flag("slow", False)),
+    "trail": _each(_flag("trails", True)),
+    "keep_up": _each(_flag("trails", False)),
     "cut": _cut,
     "deaf": _deaf,
     "mute": _mute,
@@ -390,9 +445,13 @@ _ACTIONS: dict[str, t.Callable[..., None]] = {
     "useless_settings": _settings(False, loads=False),
     "good_settings": _settings(True),
     "install": _install,
+    "hesitate": _hesitant(True),
+    "decide": _hesitant(False),
     "lead": _lead,
     "kick": _kick,
     "rejoin": _rejoin,
+    "hold": _hold(True),
+    "release": _hold(False),
     "lose_record": _each(_lose_record),
     "lose_all_records": _lose_all_records,
     "backup_record": _each(_backup_record),
@@ -408,10 +467,39 @@ _ACTIONS: dict[str, t.Callable[..., None]] = {
 }
 
 
+def accept_rollback(world: World, database: str, names: t.Collection[str]) -> None:
+    """What is remembered of these members is deleted: old copies start. What they lack is given up, and no write that all of them have."""
+    for _host, slot in world.slots(database):
+        copies = [slot.snapshot[0]] if slot.snapshot is not None else []  # put back before anything is remembered
+        known = slot.witness
+        if known is not None and slot.file is not None and known.sid == slot.file.sid:
+            copies += [slot.file] if slot.file.position < known.position or known.disk != slot.disk else []
+        for copy in copies:
+            world.rolled_back |= {database}
+            world.given_up[database] |= world.acknowledged[database] - (
+                copy.writes if copy is not None else frozenset()
+            )
+    for name in names:
+        slot = world.hosts[name].slots[database]
+        slot.witness, slot.witnesses = None, ()
+    settle(world)
+
+
+def give_up_cluster(world: World, database: str) -> None:
+    """The control plane of before is gone for good: the operator has said so, or nobody knows it any more."""
+    world.clients[database], world.acknowledged[database] = frozenset(), frozenset()
+    world.given_up[database] = frozenset()
+    for host, slot in world.slots(database):
+        if host.name not in world.declared:
+            slot.end()
+            slot.file = slot.volume = slot.record = slot.older_record = slot.snapshot = slot.witness = None
+            slot.container = ""
+
+
 def check(world: World) -> None:
     """Safety after every event: `Violation` if something is that must never be."""
     for database in world.databases:
-        if len(world.clients[database]) > 1 and "new_cluster" not in world.confirmed:
+        if len(world.clients[database]) > 1:
             raise Violation(
                 f"clients of {database} were given two clusters: {', '.join(sorted(world.clients[database]))}"
             )
@@ -424,13 +512,23 @@ def check(world: World) -> None:
             if slot.file is not None and slot.volume is not None and slot.file.sid == slot.volume.sid:
                 raise Violation(f"the file of a container lies in our place on {host.name}, too")
         leaders = raft.leaders()
-        if leaders and "accept_rollback" not in world.confirmed:
+        if leaders and database not in world.rolled_back:
+            _check_logs(world, raft, leaders[0][0])
+        if leaders:
             data = t.cast(t.Any, leaders[0][1].server).data
-            lost = world.acknowledged[database] - data.writes
+            lost = world.acknowledged[database] - world.given_up[database] - data.writes
             if lost:
                 raise Violation(
                     f"{len(lost)} acknowledged write(s) of {database} are lost: {leaders[0][0].name} leads without them"
                 )
+
+
+def _check_logs(world: World, raft: Raft, leader: Host) -> None:
+    """Raft takes entries of one term and index for the same: where they are not, members go on with different data for good."""
+    logs = {host.name: t.cast(Server, slot.server).data.log for host, slot in raft.peers(leader).values()}
+    differs = sorted(name for name, log in logs.items() if log.differs_unnoticed(logs[leader.name]))
+    if differs:
+        raise Violation(f"{differs[0]} has another entry at the same term and index than its leader {leader.name}")
 
 
 def sentence(event: Event) -> str:

@@ -18,6 +18,13 @@ from .world import Violation, World
 _FREE = frozenset({"run", "write", "boot", "start", "heal", "good_settings", "container"})
 
 
+# The events that `enabled` can return.
+DRAWN = (
+    *("write", "heal", "boot", "start", "container", "good_settings", "bad_settings", "lose", "snapshot", "restore"),
+    *("down", "lead", "damage", "rot", "cut", "deaf", "mute", "hesitate"),
+)
+
+
 class _State(t.NamedTuple):
     """A world, the story that led to it first, and how many faults are left for what follows."""
 
@@ -51,11 +58,13 @@ def enabled(world: World, faults_left: int) -> list[Event]:
         if any(slot.snapshot is not None for slot in slots):
             found.append(("restore", name))
         if any(slot.server is not None for slot in slots):
-            found += [("down", name), ("lead", name), ("damage", name)]
+            found += [("down", name), ("lead", name), ("damage", name), ("rot", name)]
             if not world.cut:
                 found += [("cut", name), ("deaf", name), ("mute", name)]
     if world.settings.good:
         found.append(("bad_settings",))
+    if not world.hesitant:
+        found.append(("hesitate",))
     return found
 
 

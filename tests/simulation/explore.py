@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import itertools
 import random
 import sys
 import time
@@ -12,30 +13,42 @@ import typing as t
 from . import events, liveness
 from .canonical import canonical
 from .events import Event
-from .runs import play
+from .runs import Outcome, play
 from .stories import OPEN, RUN
 from .world import NORTHBOUND, SOUTHBOUND, Violation, World
 
-# Events with one host, those of the exhaustive search first.
-_CORE = ("burst", "crash", "down", "lose", "snapshot", "restore", "cut", "deaf", "mute", "lead", "damage")
-_MORE = (
-    *(
-        "start",
-        "boot",
-        "unlink",
-        "cut_off_join",
-        "fill",
-        "free",
-        "slow",
-        "fast",
-        "flaky",
-        "steady",
-        "unreachable",
-        "reachable",
+# How often each event is drawn, by what it happens to.
+_OF_HOSTS = {
+    **dict.fromkeys(
+        ("burst", "crash", "down", "lose", "snapshot", "restore", "cut", "deaf", "mute", "lead", "damage", "rot"), 8
     ),
-    *("wrong_address", "right_address", "lose_record", "backup_record", "restore_record", "kick"),
+    **dict.fromkeys(("start", "boot", "unlink", "cut_off_join", "fill", "free", "slow", "fast", "flaky", "steady"), 3),
+    **dict.fromkeys(("trail", "keep_up"), 2),
+    **dict.fromkeys(("unreachable", "reachable", "wrong_address", "right_address", "lose_record", "kick", "rejoin"), 3),
+    **dict.fromkeys(("backup_record", "restore_record", "unmount", "mount"), 3),
+}
+_OF_PAIRS = {"clone": 2, "move": 2, "half": 2}
+_OF_ALL = {
+    "write": 40,
+    **dict.fromkeys(("heal", "bad_settings", "useless_settings", "good_settings", "install", "lose_all_records"), 2),
+    **dict.fromkeys(("time", "clock", "hesitate", "decide", "hold", "release"), 2),
+}
+# Only where they make sense.
+_OF_STARTS = {"scale": 8, "replace_hosts": 5, "recreate": 6, "container": 40}
+# What random stories begin with: something is due, and something that lasts is in its way.
+_DUE = ("good_settings", "install", "lose", "unlink", "crash", "kick", "scale", "lose_all_records", "run")
+_LASTING = ("slow", "trail", "fill", "flaky", "unmount", "cut", "deaf", "half", "hesitate")
+_MOST_POINTS = 45  # of a first run, until it has created a cluster of three
+# A run reads the inventory once, when it starts.
+_NOT_INSIDE = frozenset({"wrong_address", "right_address", "scale", "replace_hosts"})
+# What no explorer draws, and why.
+NOT_DRAWN = {"containers": "how a start begins", "confirm": "each run that is drawn has options of its own"}
+# What a run may be given.
+OPTIONS = (
+    *("no_restart", "no_bootstrap", "unsearched", "expected", "allow_outage"),
+    *("accept_lost_disk", "accept_rollback", "new_cluster", "unwitnessed"),
 )
-_GLOBAL = ("write", "heal", "bad_settings", "useless_settings", "good_settings", "install", "lose_all_records", "time")
+WEIGHTS: dict[str, int] = {**_OF_HOSTS, **_OF_PAIRS, **_OF_ALL, **_OF_STARTS}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,12 +111,15 @@ def describe(event: Event) -> list[str]:
     """One sentence an event; what happens during a run follows it."""
     if event[0] == "kill":
         return ["The run is killed."]
+    if event[0] == "vanish":
+        return ["The control node of the run is gone."]
     if event[0] == "pause":
         return ["The run sleeps longer than its lock lasts."]
     if event[0] != "run":
         return [events.sentence(event)]
     left = f" without {', '.join(event[1])}" if event[1] else ""
-    lines = [f"A run{left}."]
+    options = f" with {', '.join(event[3])}" if event[3:] else ""
+    lines = [f"A run{left}{options}."]
     for point, inner in event[2]:
         lines += [f"During that run, at point {point}: {line}" for line in describe(inner)]
     return lines
@@ -171,51 +187,140 @@ def replay(start: str, story: t.Sequence[Event], *, live: bool = True) -> str:
 # --- random ----------------------------------------------------------------------------------------------------------------
 
 
-def random_event(world: World, random_: random.Random, *, inside: bool = False) -> Event:
-    hosts = [name for name in world.hosts if name in world.declared or random_.random() < 0.2]
-    name = random_.choice(hosts or list(world.hosts))
-    if world.adopts and random_.random() < (0.25 if inside else 0.12):
-        return ("container", name)
-    roll = random_.random()
-    if roll < 0.35 and not inside:
-        return _random_run(world, random_)
-    if roll < 0.45:
-        return ("write",)
-    if roll < 0.75:
-        return (random_.choice(_CORE), name)
-    if roll < 0.90:
-        event = random_.choice(_MORE)
-        # A run reads the inventory once, when it starts.
-        return ("write",) if inside and event in ("wrong_address", "right_address") else (event, name)
-    if roll < 0.94:
-        return (random_.choice(_GLOBAL),)
+class Palette(t.NamedTuple):
+    """What a random story is made of: few kinds of events meet more often than all do. `names` are the hosts that they happen to."""
+
+    weights: t.Mapping[str, int]
+    names: tuple[str, ...]
+    runs: float  # the part of them that are runs
+
+
+def draw_palette(world: World, random_: random.Random) -> Palette:
+    """Every other story has few kinds of events on few hosts, each kind as often as the others."""
+    names = tuple(world.hosts)
+    if random_.random() < 0.5:
+        return Palette(WEIGHTS, names, 0.35)
+    some = random_.sample([kind for kind in WEIGHTS if _is_possible(world, kind)], random_.randint(2, 5))
+    weights = dict.fromkeys((*some, "write"), 1)
+    return Palette(weights, tuple(random_.sample(names, random_.randint(1, 3))), random_.choice((0.2, 0.4)))
+
+
+def _begin(world: World, random_: random.Random, palette: Palette) -> list[Event | None]:
+    """The first events of every other story: one of those that make something due, and up to two that last."""
+    if random_.random() < 0.5:
+        return []
+    kinds = [random_.choice(_DUE), *random_.sample(_LASTING, random_.randint(0, 2))]
+    random_.shuffle(kinds)
+    return [_event(kind, world, random_, palette) for kind in kinds if _is_possible(world, kind)]
+
+
+def _is_possible(world: World, kind: str) -> bool:
+    size = len(world.hosts)
+    only = {"scale": size == 5, "replace_hosts": size == 6, "recreate": world.pods, "container": world.adopts}
+    return only.get(kind, True)
+
+
+def random_event(
+    world: World, random_: random.Random, palette: Palette | None = None, *, inside: bool = False
+) -> Event:
+    palette = palette or Palette(WEIGHTS, tuple(world.hosts), 0.35)
+    if not inside and random_.random() < palette.runs:
+        return _random_run(world, random_, palette)
+    kinds = [k for k in palette.weights if _is_possible(world, k) and not (inside and k in _NOT_INSIDE)]
+    return _event(random_.choices(kinds, [palette.weights[k] for k in kinds])[0], world, random_, palette)
+
+
+def _event(kind: str, world: World, random_: random.Random, palette: Palette) -> Event:
+    if kind == "run":
+        return ("run", (), ((random_.randint(1, _MOST_POINTS), ("kill",)),))
+    if kind in _OF_ALL:
+        return ("clock", 400) if kind == "clock" else (kind,)
+    if kind == "scale":
+        return ("scale", random_.choice((1, 3, 5)))
+    if kind == "replace_hosts":
+        return ("replace_hosts", *list(world.hosts)[3:])
+    if kind == "recreate":
+        return ("recreate",)
+    names = [n for n in palette.names if n in world.declared or random_.random() < 0.2] or list(palette.names)
+    name = random_.choice(names)
     other = random_.choice([other for other in world.hosts if other != name] or [name])
-    choices: list[Event] = [("clone", name, other), ("move", name, other), ("clock", 400), ("boot", name)]
-    if len(world.hosts) == 5:
-        choices += [("scale", 1), ("scale", 3), ("scale", 5)]
-    if len(world.hosts) == 6:
-        choices += [("replace_hosts", *list(world.hosts)[3:])]
-    if world.pods:
-        choices += [("recreate",), ("recreate",)]
-    return random_.choice(choices)
+    return (kind, name, other) if kind in _OF_PAIRS else (kind, name)
 
 
-def _random_run(world: World, random_: random.Random) -> Event:
+def _random_run(world: World, random_: random.Random, palette: Palette) -> Event:
     left_out = (random_.choice(world.declared),) if random_.random() < 0.1 and not world.pods else ()
     interruptions: list[tuple[int, Event]] = []
     while random_.random() < 0.4 and len(interruptions) < 3:
         point = int(random_.random() ** 2 * 30) + 1
         roll = random_.random()
-        if roll < 0.35:
+        if interruptions and interruptions[-1][1] == ("pause",) and random_.random() < 0.5:
+            point, roll = interruptions[-1][0], 0.5  # a run overtakes the one that sleeps
+        if roll < 0.3:
             inner: Event = ("kill",)
+        elif roll < 0.35:
+            inner = ("vanish",)
         elif roll < 0.45:
             inner = ("pause",)
         elif roll < 0.6:
-            inner = RUN
+            deaths = ((random_.randint(1, 16), random_.choice((("kill",), ("vanish",)))),)
+            inner = ("run", (), deaths if random_.random() < 0.3 else ())
         else:
-            inner = random_event(world, random_, inside=True)
+            inner = random_event(world, random_, palette, inside=True)
         interruptions.append((point, inner))
-    return ("run", left_out, tuple(sorted(interruptions, key=lambda pair: pair[0])))
+    happens = tuple(sorted(interruptions, key=lambda pair: pair[0]))
+    if random_.random() >= 0.2:
+        return ("run", left_out, happens)
+    return ("run", left_out, happens, tuple(random_.sample(OPTIONS, random_.choice((1, 2, 3)))))
+
+
+def _disturb(run: Event, world: World, random_: random.Random, palette: Palette) -> Event:
+    """The same run, and something more that happens during it."""
+    happens = (*run[2], (random_.randint(1, 16), random_event(world, random_, palette, inside=True)))
+    return ("run", run[1], tuple(sorted(happens, key=lambda pair: pair[0])), *run[3:])
+
+
+class Corpus:
+    """Stories that led runs to say or do something new. What is found behind a rare state is found sooner from there."""
+
+    def __init__(self) -> None:
+        self.stories: list[tuple[str, tuple[Event, ...]]] = []
+        self.known: set[str] = set()
+
+    def copy(self) -> Corpus:
+        other = Corpus()
+        other.stories, other.known = list(self.stories), set(self.known)
+        return other
+
+    def note(self, start: str, story: t.Sequence[Event], said: t.Iterable[str]) -> None:
+        fresh = set(said) - self.known
+        if fresh:
+            self.known |= fresh
+            self.stories.append((start, tuple(story)))
+
+    def draw(self, starts: t.Collection[str], random_: random.Random) -> tuple[str, list[Event | None]] | None:
+        """Return a story to vary: its beginning, or all of it with one event left out or one more. None stands for an event that is not drawn yet."""
+        stories = [story for story in self.stories if story[0] in starts]
+        if not stories:
+            return None
+        start, story = random_.choice(stories)
+        varied = list[Event | None](story)
+        position, roll = random_.randrange(len(varied)), random_.random()
+        if roll < 0.4:
+            del varied[position + 1 :]
+        elif roll < 0.7:
+            varied.insert(position, None)
+        elif roll < 0.85:
+            varied[position] = None
+        else:
+            del varied[position]
+        return start, [*varied, *[None] * random_.randint(0, 2)]
+
+
+def _kinds_of(outcome: Outcome | None) -> t.Iterator[str]:
+    """What a run has done, step after step, and how it ended."""
+    kinds = ["", *map(kind_of, outcome.decisions), kind_of(outcome.message)] if outcome is not None else []
+    for one, two in itertools.pairwise(kinds):
+        yield f"{one} > {two}"
 
 
 def randomly(
@@ -227,30 +332,48 @@ def randomly(
     live: bool = True,
     most: int = 1,
     stories: int = sys.maxsize,
+    corpus: Corpus | None = None,
+    is_known: t.Callable[[Story], bool] = lambda _story: False,
+    shorten: bool = True,
 ) -> Report:
-    """`stories` of up to `depth` events, less if the budget ends before or `most` violations are found."""
+    """`stories` of up to `depth` events, less if the budget (processor time) ends before or `most` violations are found that are not known."""
     report, began, random_ = Report(depth=depth), time.monotonic(), random.Random(seed)
     processor = time.process_time()
     firsts = {start: STARTS[start].world() for start in starts}
     for first in firsts.values():
         canonical(first)
-    kinds = open_kinds()
-    while report.stories < stories and time.monotonic() - began < budget and len(report.found) < most:
-        start = random_.choice(list(starts))
+    kinds, corpus = open_kinds(), corpus or Corpus()
+    while report.stories < stories and time.process_time() - processor < budget and len(report.found) < most:
+        varied = corpus.draw(starts, random_) if random_.random() < 0.5 else None
+        start, plan = varied or (random_.choice(list(starts)), [None] * random_.randint(2, depth))
         world, story = firsts[start].copy(), list[Event]()
+        palette = draw_palette(world, random_)
+        if varied is None:
+            plan = [*_begin(world, random_, palette), *plan]
+        said = set[str]()
         report.stories += 1
         try:
-            for _event in range(random_.randint(2, depth)):
-                story.append(random_event(world, random_))
+            for event in plan[:depth]:
+                if event is None:
+                    event = random_event(world, random_, palette)
+                elif event[0] == "run" and random_.random() < 0.2:
+                    event = _disturb(event, world, random_, palette)
+                story.append(event)
                 report.states += 1
-                report.note(play(world, story[-1]))
+                outcome = play(world, story[-1])
+                report.note(outcome)
+                said.update(_kinds_of(outcome))
                 canonical(world)
             if live:
-                report.note(liveness.check(world))
+                outcome = liveness.check(world)
+                report.note(outcome)
+                said.update(_kinds_of(outcome))
         except Violation as e:
-            if kind_of(str(e)) not in kinds:
+            found = Story(start, tuple(story), str(e))
+            if kind_of(str(e)) not in kinds and not is_known(found):
                 kinds.add(kind_of(str(e)))
-                report.found.append(shrink(Story(start, tuple(story), str(e)), began + budget))
+                report.found.append(shrink(found, began + budget) if shorten else found)
+        corpus.note(start, story, said)
     report.seconds, report.processor = time.monotonic() - began, time.process_time() - processor
     return report
 
@@ -282,10 +405,12 @@ def shrink(story: Story, until: float) -> Story:
             if event[0] != "run":
                 continue
             for inner in range(len(event[2])):
-                fewer = ("run", event[1], (*event[2][:inner], *event[2][inner + 1 :]))
+                fewer = ("run", event[1], (*event[2][:inner], *event[2][inner + 1 :]), *event[3:])
                 if still((*best.events[:position], fewer, *best.events[position + 1 :])):
                     smaller = True
                     break
-            if event[1] and still((*best.events[:position], ("run", (), event[2]), *best.events[position + 1 :])):
-                smaller = True
+            for simpler in (("run", (), *event[2:]), ("run", *event[1:3])):
+                if simpler != event and still((*best.events[:position], simpler, *best.events[position + 1 :])):
+                    smaller = True
+                    break
     return best

@@ -97,11 +97,12 @@ def _class(file: File | None, witness: Witness | None, disk: int) -> str:
     """R25: a file that has less than its server is known to have had, or lies on another disk, is no member's."""
     if file is None:
         return "none"
-    if file.kind not in ("member", "joining") or witness is None or witness.sid != file.sid:
-        return file.kind
+    kind = "broken" if file.kind == "rotten" else file.kind  # R39: all records are read, not only the end of the file
+    if kind not in ("member", "joining") or witness is None or witness.sid != file.sid:
+        return kind
     if witness.disk != disk:
         return "other-disk"
-    return "outdated-copy" if file.position < witness.position else file.kind
+    return "outdated-copy" if file.position < witness.position else kind
 
 
 def _foreign(
@@ -147,7 +148,8 @@ def launch(world: World, database: str, host: Host) -> Decision:
             return Decision("failed", decision.file_class, f"{file.address} is no address of this host")
         if not (slot.settings or world.settings).loads:
             return Decision("failed", decision.file_class, "the server does not start with these settings")
-        slot.server = Server(file, slot.settings or world.settings)
+        slot.file = file.as_read()
+        slot.server = Server(slot.file, slot.settings or world.settings)
     return decision
 
 

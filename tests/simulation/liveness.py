@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
+
 from . import events
 from .canonical import canonical
-from .runs import Outcome, SimulatedRun, healthy
+from .log import File
+from .runs import Outcome, SimulatedRun, guarded, healthy
 from .state import key
 from .world import PAUSE_SECONDS, Violation, World
 
@@ -18,9 +21,10 @@ MOST_RUNS = 16
 def stop_faults(world: World) -> None:
     """Everything that an operator repairs without knowing Raft: power, network, disks that are full, tools, variables."""
     world.now += PAUSE_SECONDS
-    world.cut = frozenset()
+    world.cut, world.hesitant = frozenset(), False
     world.wrong_address = frozenset()
     world.confirmed |= {"allow_outage"}
+    events.apply(world, ("release",))
     if not (world.settings.good and world.settings.loads):
         events.apply(world, ("good_settings",))
     for host in world.hosts.values():
@@ -45,13 +49,15 @@ class Remedy(t.NamedTuple):
 
 
 def _remove_file(world: World, match: re.Match[str]) -> bool:
-    """The message names the member whose file is in the way; the operator moves it aside."""
+    """The message names the member whose file is in the way; the operator stops our server on it, and moves it aside."""
     name = match["member"]
     if name not in world.hosts:
         return False
-    changed = False
-    for slot in world.hosts[name].slots.values():
-        if slot.server is None and slot.file is not None:
+    changed, slots = False, world.hosts[name].slots
+    named = [slot for database, slot in slots.items() if f"{database} on {name}" in match.string]
+    for slot in named or slots.values():
+        if slot.file is not None and not slot.contained:
+            slot.end()
             slot.file, changed = None, True
     return changed
 
@@ -114,13 +120,14 @@ def _restart_failed(world: World, match: re.Match[str]) -> bool:
     )
 
 
-def _restart_containers(world: World, names: t.Iterable[str]) -> bool:
+def _restart_containers(world: World, names: t.Collection[str]) -> bool:
+    """One that has to join again can only do so when somebody leads: until then it is down."""
     for name in names:
         for slot in world.hosts[name].slots.values():
             if slot.contained:
                 slot.end()
     events.settle(world)
-    return _start_containers(world, names)
+    return _start_containers(world, names) or bool(names)
 
 
 def _restart_units(world: World, match: re.Match[str]) -> bool:
@@ -162,12 +169,14 @@ def _declare_address(world: World, match: re.Match[str]) -> bool:
 
 
 def _declare(world: World, names: t.Collection[str]) -> bool:
-    """These, and one more where that makes the number odd."""
+    """These, and one more where that makes the number odd; False if all hosts are too many by one."""
     declared = tuple(name for name in world.hosts if name in names)
     if declared == world.declared:
         return False
     if len(declared) % 2 == 0:
-        another = next(name for name in world.hosts if name not in declared)
+        another = next((name for name in world.hosts if name not in declared), None)
+        if another is None:
+            return False
         declared = tuple(name for name in world.hosts if name in {*declared, another})
     world.declared = declared
     return True
@@ -234,29 +243,41 @@ REMEDIES: tuple[Remedy, ...] = (
     Remedy(r"lies in our place on (?P<member>[\w-]+)[,\w -]* and no run has put it there", _remove_file),
     Remedy(r"runs again on (?P<members>[\w, -]+): start what ran it", _start_what_ran),
     Remedy(r"start what ran (?P<members>[\w, -]+), which a run has stopped", _start_stopped),
+    Remedy(r"could not write: free space there, and restart it", _restart_failed),
     Remedy(r"wait for \S+ to elect a leader", _restart_units),
     Remedy(r"could not be examined", _repair_container),
     Remedy(r"runs in a container of (?P<member>[\w-]+), and a file lies in our place", _stop_container),
     Remedy(r" runs in a container, which no run starts again", _restart_failed),
-    Remedy(r"disk-missing|Mount its disk", _accept_lost_disk),
+    Remedy(r"disk-missing|Mount its disk|gone for good, .*=true replaces the member", _accept_lost_disk),
     Remedy(r"(?P<members>[\w, -]+?) is a recorded member of", _put_back),
-    Remedy(r" on (?P<member>[\w-]+): .*(file|belongs|database)", _remove_file),
+    Remedy(r" on (?P<member>[\w-]+): (?!.* is not (re)?started).*(file|belongs|database)", _remove_file),
     Remedy(r"Use the inventory that has its members", _its_members),
     Remedy(r"has a member \w+( \(\w+\)|, which [\w-]+ lists,)? at (?P<address>\S+) that", _declare_address),
+    Remedy(r"has the \w+ address (?P<address>\S+), .* declare the host that its disk came from", _declare_address),
     Remedy(r" is split: ", _smaller_side),
     Remedy(r" has no quorum: ", _all_members),
+    Remedy(r" has no quorum: ", _its_members),
     Remedy(r"name different clusters", _remove_records),
 )
+
+
+def _is_foreign(record: Record | None, name: str, file: File) -> bool:
+    """A member that was made by hand in the place of a recorded one: without a leader nobody says that it is one, and its launcher refuses it."""
+    member = record.members.get(name) if record is not None else None
+    return member is not None and member.state == "confirmed" and member.sid != file.sid
 
 
 def recoverable(world: World) -> bool:
     """Whether a quorum of good files is there, so that nothing but runs should be needed."""
     for database in world.databases:
+        records = [world.config_map[database], *(slot.record for _h, slot in world.slots(database))]
+        known = max((one for one in records if one is not None), key=lambda one: one.revision, default=None)
         files = [
             slot.file
             for host, slot in world.slots(database)
             if slot.file is not None
             and slot.file.kind == "member"
+            and not _is_foreign(known, host.name, slot.file)
             and slot.file.address == host.address
             and (
                 slot.witness is None or slot.witness.sid != slot.file.sid or slot.file.position >= slot.witness.position
@@ -275,7 +296,6 @@ def recoverable(world: World) -> bool:
                 return False
             continue
         newest = max(files, key=lambda file: file.position)
-        records = [world.config_map[database], *(slot.record for _h, slot in world.slots(database))]
         if any(record is not None and record.cid not in (None, newest.cid) for record in records):
             return False
         good = {file.sid for file in files if file.cid == newest.cid} & set(newest.servers)
@@ -303,7 +323,7 @@ def check(world: World, known: set[str] | None = None) -> Outcome | None:
     outcome: Outcome | None = None
     messages: list[str] = []
     for _run in range(MOST_RUNS):
-        outcome = SimulatedRun(world).run()
+        outcome = guarded(SimulatedRun(world))
         events.check(world)
         events.settle(world)
         why = healthy(world)

@@ -53,8 +53,35 @@ class Log:
                 two = t.cast(Log, two.parent)
         return one.length
 
+    def matching(self, other: Log) -> int:
+        """The number of entries that Raft takes for equal: it compares the term and index of an entry, and not what is in it."""
+        one, two = self.first(other.length), other.first(self.length)
+        while one is not two and one.term != two.term:
+            one, two = t.cast(Log, one.parent), t.cast(Log, two.parent)
+        return one.length
+
+    def differs_unnoticed(self, other: Log) -> bool:
+        """Whether both have another entry at one term and index. That takes two leaders in one term: votes were forgotten."""
+        return self is not other and self.matching(other) != self.common(other)
+
     def starts_with(self, other: Log) -> bool:
-        return self.common(other) == other.length
+        return self.matching(other) == other.length
+
+    def followed_by(self, other: Log) -> Log:
+        """This log with the entries of `other` behind it, as a follower gets them from a leader that takes this one for a part of its own."""
+        if self is other.first(self.length):
+            return other
+        log, rest = self, list[Log]()
+        while other.length > self.length:
+            rest.append(other)
+            other = t.cast(Log, other.parent)
+        for one in reversed(rest):
+            entry = t.cast(Entry, one.entry)
+            if entry.operation == "state":
+                new = one.writes - t.cast(Log, one.parent).writes
+                entry = entry._replace(argument=(tuple(one.servers.items()), log.writes | new))
+            log = log.append(entry)
+        return log
 
     def first(self, length: int) -> Log:
         """The log of its first entries."""
@@ -68,7 +95,7 @@ EMPTY = Log()
 
 
 class File(t.NamedTuple):
-    """A database file. `kind` is member, joining, dead-join, left, broken, empty, unidentifiable or standalone."""
+    """A database file. `kind` is member, joining, dead-join, left, broken, empty, unidentifiable, standalone, or rotten: a member's with a damaged record."""
 
     kind: str
     cid: str | None = None
@@ -85,6 +112,12 @@ class File(t.NamedTuple):
     @property
     def writes(self) -> frozenset[int]:
         return self.log.writes
+
+    def as_read(self) -> File:
+        """What a server has of it: of a rotten one only what stands before the damage."""
+        if self.kind != "rotten":
+            return self
+        return self._replace(kind="member", log=self.log.first(max(1, self.log.length - 1)))
 
     @property
     def position(self) -> tuple[int, int]:

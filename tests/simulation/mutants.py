@@ -1,19 +1,30 @@
-"""Mutants: for each rule one line of the product (or of the modelled launcher, or of the order of a run) broken on purpose. Each has to be found."""
+"""Mutants: for each rule one line of the product (or of the modelled launcher, or of the order of a run) broken on purpose.
+
+The explorer has to find each (`search`), not only the story that was written for it: `python -m simulation --mutants`.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
 import inspect
+import sys
 import textwrap
+import types
 import typing as t
 
 from . import observe, world
 from .events import Event
-from .explore import replay
+from .exhaustive import exhaustive
+from .explore import STARTS, Corpus, Report, Story, randomly, replay
 from .stories import FULL_DISKS, RUN, STORIES, during
 
-_PRODUCT = "ansible_collections.c5c3.ovn.plugins.module_utils._raft."
+# Most events of a story in the search for a mutant.
+DEPTH = 9
+_LONG = 36000.0  # seconds that are never needed
+# Every sequence from these starts comes before the random stories: start, depth, faults, seconds at most.
+_EVERY = (("three machines", 4, 2, 20.0), ("new machines", DEPTH, 1, 10.0))
+_PRODUCT = "ansible_collections.c5c3.ovn.plugins.module_utils."
 
 
 class Mutant(t.NamedTuple):
@@ -34,8 +45,8 @@ class Mutant(t.NamedTuple):
 def _function(name: str) -> tuple[t.Any, dict[str, t.Any]]:
     """The function behind decorators, and the names that its code sees."""
     module_name, _dot, path = name.partition(".")
-    prefix = "simulation." if module_name in ("launcher", "backend", "runs") else _PRODUCT
-    module = importlib.import_module(prefix + module_name)
+    places = {"launcher": "simulation.", "runs": "simulation.", "lease": f"{_PRODUCT}_kubernetes."}
+    module = importlib.import_module(places.get(module_name, f"{_PRODUCT}_raft.") + module_name)
     found: t.Any = module
     for part in path.split("."):
         found = inspect.getattr_static(found, part)
@@ -58,12 +69,19 @@ def applied(mutant: Mutant) -> t.Iterator[None]:
     while lines[0].startswith("@"):
         del lines[0]
     exec(compile("from __future__ import annotations\n" + "\n".join(lines), mutant.function, "exec"), names, broken)
-    good, function.__code__ = function.__code__, broken[function.__name__].__code__
+    with _running(function, broken[function.__name__].__code__):
+        yield
+
+
+@contextlib.contextmanager
+def _running(function: t.Any, code: types.CodeType) -> t.Iterator[types.CodeType]:
+    """Give the function this code; yields what it had before."""
+    before, function.__code__ = function.__code__, code
     forget()
     try:
-        yield
+        yield before
     finally:
-        function.__code__ = good
+        function.__code__ = before
         forget()
 
 
@@ -75,7 +93,7 @@ def forget() -> None:
 
 
 def found_by(mutant: Mutant) -> str:
-    """The violation that the mutant leads to, empty if it survives."""
+    """The violation that the mutant leads to in its own story, empty if it survives."""
     with applied(mutant):
         if mutant.start:
             return replay(mutant.start, mutant.events)
@@ -84,6 +102,46 @@ def found_by(mutant: Mutant) -> str:
             if violation:
                 return f"{story.name}: {violation}"
     return ""
+
+
+def gather(stories: int, seed: int) -> Corpus:
+    """What random stories reach without any mutant; the search for each of them begins there."""
+    corpus = Corpus()
+    randomly(list(STARTS), DEPTH, _LONG, seed, stories=stories, most=stories, corpus=corpus)
+    return corpus
+
+
+def search(
+    mutant: Mutant,
+    corpus: Corpus,
+    seed: int,
+    *,
+    stories: int = sys.maxsize,
+    budget: float = _LONG,
+    shorten: bool = True,
+    every: bool = False,
+) -> Report:
+    """Random stories with the mutant, after every short sequence if wanted, until one breaks a rule that it does not break without it."""
+    function = _function(mutant.function)[0]
+    good = function.__code__
+
+    def breaks_without(story: Story) -> bool:
+        with _running(function, good):
+            return bool(replay(story.start, story.events))
+
+    with applied(mutant):
+        for start, depth, faults, seconds in _EVERY if every else ():
+            report = exhaustive(start, depth, seconds, faults)
+            report.found = [story for story in report.found if not breaks_without(story)]
+            if report.found:
+                return report
+        return randomly(
+            *(list(STARTS), DEPTH, budget, seed),
+            stories=stories,
+            corpus=corpus.copy(),
+            is_known=breaks_without,
+            shorten=shorten,
+        )
 
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -134,7 +192,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "R7",
         "ghosts stay",
         "replacement.Replacement.remove_ghost",
-        "if short not in owned and not anonymous and short not in heard:",
+        "if short not in owned and not anonymous and short not in heard and address not in away:",
         "if False:",
         "three machines",
         (("rejoin", "m3"), ("lose_all_records",)),
@@ -155,7 +213,7 @@ MUTANTS: tuple[Mutant, ...] = (
         'unsettled = self.steps.unsettled() if zombie and not o.is_lost else ""',
         'unsettled = ""',
         "three machines",
-        (("cut", "m2"), during((4, ("kick", "m3")), (29, ("damage", "m1")))),
+        (("cut", "m2"), ("kick", "m3"), RUN),
     ),
     Mutant(
         "R13",
@@ -201,6 +259,114 @@ MUTANTS: tuple[Mutant, ...] = (
         (("unlink", "m1"), ("half", "m3", "m2"), RUN),
     ),
     Mutant(
+        "G1",
+        "a member that does not follow the leader counts as live",
+        "gates._Gates.one_leader",
+        "if leader_sid != status.sid:",
+        "if False:",
+        "three machines",
+        (("hesitate",), ("good_settings",), ("deaf", "m3"), RUN),
+    ),
+    Mutant(
+        "G1",
+        "entries that are not committed are not waited for",
+        "gates._Gates.one_leader",
+        "if all(sample.not_committed for sample in recent) and committed[-1] <= committed[0]:",
+        "if False:",
+        "five machines",
+        (("slow", "m2"), ("slow", "m3"), ("slow", "m4"), ("lose", "m5"), ("write",), RUN),
+    ),
+    Mutant(
+        "G1",
+        "another change of the members is not waited for",
+        "gates._Gates.quiet",
+        "if status.changes or any(server.phase for server in status.servers):",
+        "if False:",
+        "five machines",
+        (("lose", "m5"), ("slow", "m5"), during((23, ("kill",))), ("lose", "m4"), RUN),
+    ),
+    Mutant(
+        "G1",
+        "the leader may have been elected a moment ago",
+        "gates._Gates.quiet",
+        "status.election_won > needed",
+        "True",
+        "three machines",
+        (("good_settings",), ("lead", "m2"), RUN),
+    ),
+    Mutant(
+        "G1",
+        "a member is removed a moment after an election",
+        "gates._Gates.may_remove",
+        "self.quiet()",
+        "pass",
+        "five machines",
+        (("lose", "m5"), ("lead", "m2"), RUN),
+    ),
+    Mutant(
+        "G1",
+        "a member joins a moment after an election",
+        "gates._Gates.may_add",
+        "self.quiet()",
+        "pass",
+        "five machines",
+        (("lose", "m5"), during((13, ("lead", "m2")))),
+    ),
+    Mutant(
+        "R6",
+        "a member joins although the leader does not hear another",
+        "gates._Gates.may_add",
+        "if absent:",
+        "if False:",
+        "five machines",
+        (("lose", "m5"), ("cut", "m4"), RUN),
+    ),
+    Mutant(
+        "G1",
+        "a member that is a moment behind under steady writes is waited for",
+        "gates._Gates.caught_up",
+        "if lag > MAXIMUM_LAG:",
+        "if lag >= MAXIMUM_LAG:",
+        "three machines",
+        (("good_settings",), ("trail", "m3"), RUN),
+    ),
+    Mutant(
+        "G1",
+        "a member that is too far behind counts as caught up",
+        "gates._Gates.caught_up",
+        "if lag > MAXIMUM_LAG:",
+        "if lag > 2 * MAXIMUM_LAG:",
+        "three machines",
+        (("good_settings",), ("slow", "m3"), ("write",), RUN),
+    ),
+    Mutant(
+        "R32",
+        "a disk that is not mounted is lost for who accepts a rollback",
+        "plan._plan_round",
+        "if not run.accept_lost_disk:",
+        "if False:",
+        "three machines",
+        (("unmount", "m3"), ("run", (), (), ("accept_rollback",))),
+    ),
+    Mutant(
+        "R25",
+        "a rollback is accepted without the option",
+        "plan._plan_round",
+        "if run.accept_rollback:",
+        "if True:",
+        "three machines",
+        (("snapshot", "m3"), ("write",), ("restore", "m3"), RUN),
+    ),
+    Mutant(
+        "R30",
+        "a new cluster is also created by a run that must not create",
+        "plan._found",
+        "if not run.bootstrap or run.adopt:",
+        "if not (run.bootstrap or run.new_cluster) or run.adopt:",
+        "new machines",
+        (("run", (), (), ("no_bootstrap", "new_cluster")),),
+    ),
+    Mutant(
         "R14",
         "members that are no longer declared are left out",
         "record_checks._refuse_other_members",
@@ -213,10 +379,17 @@ MUTANTS: tuple[Mutant, ...] = (
         "R20",
         "a member with a full disk counts for the quorum",
         "step_gates.StepGates.gated",
-        "if gate in OF_STOPS and not reason:",
-        "if False:",
+        "reason = self._disks_full(gate, member)",
+        "pass",
         "five machines",
         (("cut", "m3"), ("unlink", "m1"), ("fill", "m5"), RUN),
+    ),
+    Mutant(
+        "R20",
+        "members change while the disk of the leader is full",
+        "step_gates.StepGates._disks_full",
+        "if not is_stop and",
+        "if False and",
     ),
     Mutant(
         "R25",
@@ -231,6 +404,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "launcher.decide_for",
         "known = slot.witness",
         "known = None if world.pods else slot.witness",
+    ),
+    Mutant(
+        "R39",
+        "the launcher reads only the end of a file",
+        "launcher._class",
+        '"broken" if file.kind == "rotten"',
+        '"member" if file.kind == "rotten"',
     ),
     Mutant(
         "R26",
@@ -254,16 +434,16 @@ MUTANTS: tuple[Mutant, ...] = (
         "R26",
         "a cluster without a leader is recorded without members that others list",
         "plan._adopt",
-        "for o in observed if leader is None else [leader]:",
-        "for o in [] if leader is None else [leader]:",
+        "for o in sources:",
+        "for o in [leader] if leader else []:",
         "five machines",
-        (("scale", 1), ("deaf", "m1"), ("lose_all_records",), RUN),
+        (("scale", 3), ("crash", "m1"), ("lead", "m4"), ("lose_all_records",), RUN),
     ),
     Mutant(
         "R27",
         "settings are written before anything could refuse",
-        "runs.SimulatedRun._run",
-        "next_round(plans[database], observed, RoundProgress(), self.world.now)",
+        "runs.SimulatedRun._roll_out",
+        "_raise_all(check.refusals)",
         "pass",
         "three machines",
         (("wrong_address", "m2"), ("bad_settings",), RUN),
@@ -275,7 +455,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "return self.file_class in LOST",
         'return self.file_class in LOST or self.file_class == "unknown"',
         "three machines",
-        (("flaky", "m3"), RUN),
+        (("flaky", "m3"), ("unlink", "m3"), RUN),
     ),
     Mutant(
         "R28",
@@ -330,8 +510,62 @@ MUTANTS: tuple[Mutant, ...] = (
         "rounds.converge",
         "continue  # another run",
         "pass  # another run",
+        "three pods",
+        (("lose", "ovn-northbound-2"), RUN),
+    ),
+    Mutant(
+        "R31",
+        "a run takes back the lock that another run has acquired meanwhile",
+        "lock.renewed",
+        "if current is None or current.holder != request.holder:",
+        "if False:",
         "three machines",
-        (("lose", "m3"), during((5, ("pause",)))),
+        (("lose", "m3"), during((5, ("pause",)), (5, RUN))),
+    ),
+    Mutant(
+        "R31",
+        "a run acts under the lock of another run",
+        "lock.check_held",
+        "if current is None or current.holder != holder:",
+        "if current is None:",
+        "three machines",
+        (("lose", "m3"), during((6, ("pause",)), (6, during((5, ("vanish",)))))),
+    ),
+    Mutant(
+        "R31",
+        "a run acts although its lock has expired",
+        "lock.check_held",
+        "if current.seconds_left(clock) <= 0:",
+        "if False:",
+        "three machines",
+        (("lose", "m3"), during((6, ("pause",)))),
+    ),
+    Mutant(
+        "C1",
+        "two runs work at the same time",
+        "lock.LockRequest.yields_to",
+        "return not self.break_lock",
+        "return False and not self.break_lock",
+        "three machines",
+        (("lose", "m3"), during((6, RUN))),
+    ),
+    Mutant(
+        "R31",
+        "a run acts although its Lease has expired",
+        "lease.RunLease.check",
+        "if self.clock() - self._renewed > _SECONDS:",
+        "if False:",
+        "three pods",
+        (("lose", "ovn-northbound-2"), during((7, ("pause",)))),
+    ),
+    Mutant(
+        "C1",
+        "two runs hold the Lease at the same time",
+        "lease.RunLease._await_free",
+        "if observed is None or left <= 0 or self.break_lock:",
+        "if True:",
+        "three pods",
+        (("lose", "ovn-northbound-2"), during((6, RUN))),
     ),
     Mutant(
         "R33",
@@ -355,22 +589,19 @@ MUTANTS: tuple[Mutant, ...] = (
         "R32",
         "a closed gate does not name the disk of a member whose id is not recorded",
         "step_gates.StepGates.disks_missing",
-        "if self.cluster.old_sid(o, self.cluster.record.members[o.member])",
-        "if not self.cluster.is_unlisted(self.cluster.record.members[o.member].sid)",
+        "if not missing:",
+        "if not missing or self.cluster.is_unlisted(self.cluster.record.members[missing[0].member].sid):",
         "five machines",
         (("clone", "m5", "m3"), ("lose_all_records",), ("move", "m3", "m5")),
     ),
     Mutant(
         "R34",
-        "members that never joined count for the quorum",
-        "recorded_cluster.RecordedCluster.may_vote",
-        'if member.sid and member.state not in ("expected", "absent"):',
-        "if True:",
-        "five new machines",
-        (
-            *(during((42, ("kill",))), ("lose", "m3"), ("bad_settings",), ("install",)),
-            *(("crash", "m1"), ("crash", "m2"), ("start", "m1"), ("start", "m2")),
-        ),
+        "members that are removed count for the quorum until that is recorded",
+        "recorded_cluster.RecordedCluster.electorates",
+        "if not lists or any(",
+        "if found.clear() or True or any(",
+        "five machines",
+        (("unlink", "m4"), ("lose", "m3"), ("bad_settings",), RUN, RUN, during((5, ("damage", "m1")))),
     ),
     Mutant(
         "R34",
@@ -379,7 +610,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if o is None or not o.connected:",
         "if False:",
         "three machines",
-        (("crash", "m3"), ("flaky", "m3"), RUN),
+        (("unmount", "m3"), RUN),
     ),
     Mutant(
         "R34",
@@ -398,15 +629,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "return False and member.sid != sid",
         "new machines",
         (during((28, ("kill",))), ("unlink", "m3")),
-    ),
-    Mutant(
-        "R34",
-        "nobody says that the leader is not declared",
-        "maintenance.Maintenance._without_leader",
-        "refuse_undeclared(self.cluster)\n",
-        "pass\n",
-        "five machines",
-        (("scale", 1), ("crash", "m1"), ("lose_all_records",)),
     ),
     Mutant(
         "R5",
@@ -446,10 +668,10 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "R33",
-        "a container is stopped although ours could not start",
-        "replacement.Replacement.replace_running",
-        "self.steps.refuse_start_problem(target)",
-        "pass",
+        "a run acts before it refuses for what it observed first",
+        "plan.plan_round",
+        "if refusal is None",
+        "if True",
         "three containers",
         (("useless_settings",), RUN),
     ),
@@ -479,5 +701,195 @@ MUTANTS: tuple[Mutant, ...] = (
         "if True:",
         "three containers",
         (during((9, ("kick", "m3"))),),
+    ),
+    Mutant(
+        "R13",
+        "a run says that all is done while a restart is due",
+        "maintenance.Maintenance._restart",
+        "if not due or not self.cluster.run.restart:",
+        "if True:",
+        "three machines",
+        (("good_settings",), RUN),
+    ),
+    Mutant(
+        "R13",
+        "a run restarts members although it must not",
+        "maintenance.Maintenance._restart",
+        "if not due or not self.cluster.run.restart:",
+        "if not due:",
+        "three machines",
+        (("good_settings",), ("run", (), (), ("no_restart",))),
+    ),
+    Mutant(
+        "R13",
+        "the only member is restarted without the permission for an outage",
+        "maintenance.Maintenance._restart",
+        "if self.cluster.run.allow_outage:",
+        "if True:",
+        "growing machines",
+        (("good_settings",), RUN),
+    ),
+    Mutant(
+        "R31",
+        "a step does not say what its targets looked like",
+        "maintenance.Maintenance.round",
+        "step = dataclasses.replace(step, expects=targets)",
+        "pass",
+        "three machines",
+        (("good_settings",), during((6, ("lead", "m2")))),
+    ),
+    Mutant(
+        "R31",
+        "a step does not say which role its target had",
+        "observation.Observation.target",
+        '"connected": self.connected, "leader": self.leader',
+        '"connected": self.connected',
+        "three machines",
+        (("good_settings",), during((6, ("lead", "m2")))),
+    ),
+    Mutant(
+        "R31",
+        "a step does not say which file its target had",
+        "observation.Observation.target",
+        'return {**target, "file_class": "none" if self.file_class == DISK_MISSING else self.file_class}',
+        'return {**target, "file_class": "none"}',
+        "three machines",
+        (("crash", "m3"), during((6, ("damage", "m3")))),
+    ),
+    Mutant(
+        "R7",
+        "a member that came back since its removal was planned is removed",
+        "step_errors.check_unresponsive",
+        "server.last_message < limit",
+        "False",
+        "three machines",
+        (("snapshot", "m3"), ("lose", "m3"), during((6, ("restore", "m3")))),
+    ),
+    Mutant(
+        "R1",
+        "a cluster is created by a run that must not",
+        "plan._found",
+        "if not run.bootstrap or run.adopt:",
+        "if run.adopt:",
+        "new machines",
+        (("run", (), (), ("no_bootstrap",)),),
+    ),
+    Mutant(
+        "R1",
+        "a first run that was cut off is finished by a run that must not create",
+        "plan._resume_bootstrap",
+        "if run.adopt or not run.bootstrap:",
+        "if run.adopt:",
+        "new machines",
+        (during((10, ("kill",))), ("run", (), (), ("no_bootstrap",))),
+    ),
+    Mutant(
+        "R30",
+        "a cluster is founded although nobody looked for an older one",
+        "plan._refuse_witnesses",
+        "if run.witnesses is None and not run.new_cluster:",
+        "if False:",
+        "new machines",
+        (("run", (), (), ("unsearched",)),),
+    ),
+    Mutant(
+        "R1",
+        "a run works on another cluster than the expected one",
+        "record_checks.refuse_cluster",
+        "if run.expected_cid and cid != run.expected_cid:",
+        "if False:",
+        "three machines",
+        (("run", (), (), ("expected",)),),
+    ),
+    Mutant(
+        "R23",
+        "a run works on a cluster that is on hold",
+        "record_checks.refuse_by_record",
+        "if record.hold:",
+        "if False:",
+        "three machines",
+        (("hold",), RUN),
+    ),
+    Mutant(
+        "R23",
+        "a launcher starts a member that is on hold",
+        "launcher.decide",
+        "if record is not None and record.hold:",
+        "if False:",
+        "three machines",
+        (("hold",), ("crash", "m3"), ("start", "m3")),
+    ),
+    Mutant(
+        "R23",
+        "a hold that only one copy of the record has does not count",
+        "record.latest",
+        "any(record.hold for record in records.values() if record.cid not in agreed.retired_cids)",
+        "agreed.hold",
+        "three machines",
+        (
+            *(("backup_record", "m1"), ("backup_record", "m2"), ("hold",)),
+            *(("restore_record", "m1"), ("restore_record", "m2"), RUN),
+        ),
+    ),
+    Mutant(
+        "R5",
+        "a removed server takes part as long as it calls itself connected",
+        "replacement.Replacement.replace",
+        "takes_part = o.connected and not (self.cluster.listed and self.cluster.is_unlisted(o.sid))",
+        "takes_part = o.connected",
+        "three machines",
+        (("deaf", "m3"), ("hesitate",), ("kick", "m2")),
+    ),
+    Mutant(
+        "R26",
+        "a server without a file and without a place in the list is taken for a joiner",
+        "replacement.Replacement._note_outcast",
+        'in ("left", "none")',
+        'in ("left",)',
+        "two databases",
+        (("kick", "m3"), ("lose_all_records",), during((1, ("unlink", "m3")))),
+    ),
+    Mutant(
+        "R29",
+        "a member whose disk is back while it was being replaced does not start without a leader",
+        "recorded_cluster.RecordedCluster.can_be_confirmed",
+        "return is_kept and",
+        "return False and",
+        "two databases",
+        (
+            *(("deaf", "m3"), ("unmount", "m3")),
+            ("run", (), ((8, ("mount", "m3")), (19, ("vanish",))), ("no_restart", "accept_lost_disk", "unsearched")),
+            ("unmount", "m1"),
+        ),
+    ),
+    Mutant(
+        "R27",
+        "a leader without a quorum lets a run write settings",
+        "maintenance.Maintenance._with_leader",
+        "self._refuse_without_quorum()",
+        "pass",
+        "three machines",
+        (("unmount", "m1"), ("unlink", "m3"), RUN, ("bad_settings",), ("lose", "m3"), RUN),
+    ),
+    Mutant(
+        "R27",
+        "what is checked before the first change refuses nothing",
+        "turns.check_databases",
+        "refusals[database] = e\n",
+        "pass\n",
+        "two databases",
+        (("wrong_address", "m2"), ("good_settings",), RUN),
+    ),
+    Mutant(
+        "R8",
+        "members vote twice in one term, so that logs differ at one term and index",
+        "launcher._class",
+        "if file.position < witness.position",
+        "if False",
+        "three machines",
+        (
+            *(("snapshot", "m2"), ("snapshot", "m3"), ("lead", "m1"), ("down", "m2"), ("down", "m3"), ("burst", "m1")),
+            *(("down", "m1"), ("restore", "m2"), ("restore", "m3"), ("write",), ("boot", "m1"), ("time",)),
+        ),
     ),
 )

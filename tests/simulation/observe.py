@@ -10,11 +10,13 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 
 from . import launcher
-from .log import File
-from .world import NORTHBOUND, Host, Raft, Server, World
+from .log import EMPTY, File, Log
+from .world import NORTHBOUND, Host, Raft, Server, Slot, World
 
 # One entry of the model stands for this many: one that is not replicated is more than the gates let pass as a lag.
 SCALE = 100
+# What a member that trails has not confirmed yet: as much as the gates let pass.
+TRAILS = 50
 
 
 def index_of(file: File | None) -> int | None:
@@ -23,18 +25,38 @@ def index_of(file: File | None) -> int | None:
 
 @functools.lru_cache(maxsize=4096)
 def status_text(
-    name: str, server: Server, leader: str, heard: tuple[tuple[str, bool, int], ...], not_committed: int
+    name: str,
+    server: Server,
+    leader: str,
+    heard: tuple[tuple[str, bool, int], ...],
+    not_committed: int,
+    changes: tuple[tuple[str, str, str], ...] = (),
 ) -> str:
-    """`heard`: of each server of the list its sid, whether the leader hears it, and its match_index."""
+    """`heard`: of each server of the list its sid, whether the leader hears it, and its match_index; `changes`: sid, address and phase of each.
+
+    The words are those of `raft_unixctl_status` in Open vSwitch's raft.c.
+    """
     data = server.data
     sid = data.sid or ""
     member = data.kind == "member"
-    role = "leader" if server.leader else "follower"
+    is_candidate = server.phase in ("candidate", "retrying")
+    role = "leader" if server.leader else "candidate" if is_candidate else "follower"
+    status = "failed" if server.failed else "cluster member" if member else "joining cluster"
+    if server.phase == "retrying" and not server.failed:
+        status = "disconnected from the cluster (election timeout)"
+    phases = {one: phase for one, _address, phase in changes}
+    changing = "".join(
+        f"{'Removing' if phase == 'removing' else 'Adding'} server {one[:4]} ({one[:4]} at {address}) ({phase})\n"
+        for one, address, phase in changes
+        if one not in data.servers
+    )
     lines = []
     for full, is_heard, match in heard:
         line = f"    {full[:4]} ({full[:4]} at {data.servers[full]})"
         if full == sid:
             line += " (self)"
+        if full in phases:
+            line += f" ({phases[full]})"
         if server.leader:
             line += f" next_index={match + 1} match_index={match}"
         if full != sid:
@@ -45,14 +67,25 @@ def status_text(
     )
     last = SCALE * data.log.length
     won = f"Last Election won: {100 if server.elected else 600000} ms ago\n" if server.leader else ""
+    if is_candidate:
+        won = "Last Election started 100 ms ago, reason: timeout\n"
     return (
         f"{sid[:4]}\nName: {name}\nCluster ID: {(data.cid or '')[:4]} ({data.cid})\nServer ID: {sid[:4]} ({sid})\n"
-        f"Address: {data.address}\nStatus: {'failed' if server.failed else 'cluster member' if member else 'joining cluster'}\n"
+        f"Address: {data.address}\nStatus: {status}\n"
         f"{'' if member else 'Remotes for joining: ' + ' '.join(data.remotes) + chr(10)}"
-        f"Role: {role}\nTerm: {data.term}\nLeader: {leader}\nVote: unknown\n\n{won}Election timer: 1000\nLog: [2, {last + 1}]\n"
+        f"{changing}Role: {role}\nTerm: {data.term}\nLeader: {leader}\nVote: {'self' if is_candidate else 'unknown'}\n\n"
+        f"{won}Election timer: 1000\nLog: [2, {last + 1}]\n"
         f"Entries not yet committed: {not_committed}\nEntries not yet applied: 0\nConnections: {links}\nDisconnections: 0\nServers:\n"
         + "".join(f"{line}\n" for line in lines)
     )
+
+
+def _acknowledged(slot: Slot) -> Log:
+    """The log that a server has told the leader of: only what it has written."""
+    server = t.cast(Server, slot.server)
+    if server.ahead:
+        return slot.file.log if slot.file is not None else EMPTY
+    return server.data.log
 
 
 def answer_of(world: World, database: str, host: Host, raft: Raft, connected: bool) -> Answer:
@@ -60,12 +93,15 @@ def answer_of(world: World, database: str, host: Host, raft: Raft, connected: bo
     server = t.cast(Server, slot.server)
     data, name = server.data, "OVN_Northbound" if database == NORTHBOUND else "OVN_Southbound"
     peers = raft.heard(host)
-    heard = []
+    heard, holders = [], 0
     for sid in data.servers:
         peer = peers.get(sid)
         match = 0
         if server.leader and peer is not None and peer[1].server is not None:
-            match = SCALE * peer[1].server.data.log.common(data.log)
+            match = SCALE * _acknowledged(peer[1]).matching(data.log)
+            holders += match >= SCALE * data.log.length
+            if peer[1].trails and peer[0] is not host:
+                match = max(0, match - TRAILS)
         heard.append((sid, peer is not None, match))
     leader = "unknown"
     if server.leader:
@@ -75,9 +111,11 @@ def answer_of(world: World, database: str, host: Host, raft: Raft, connected: bo
         if found is not None and found[1].server is not None:
             leader = (found[1].server.data.sid or "")[:4]
     committed = 0
-    if server.leader and 2 * sum(match >= SCALE * data.log.length for _s, _h, match in heard) <= len(heard):
+    if server.leader and 2 * holders <= len(heard):
         committed = SCALE
-    text = status_text(name, server, leader, tuple(heard), committed)
+    changes = raft.changes(host) if server.leader else {}
+    changing = tuple((sid, address, phase) for sid, (address, phase) in changes.items())
+    text = status_text(name, server, leader, tuple(heard), committed, changing)
     row = ServerView(
         model="clustered",
         connected=connected,
@@ -154,6 +192,7 @@ def _observe(world: World, database: str, host: Host) -> Observation:
         problem = f"the file of {host.name} is incomplete"
     if world.address_of(host.name) != host.address:
         problem = f"{world.address_of(host.name)} is no address of {host.name}"
+    lasting = problem
     if not world.settings.loads:
         problem = "key and certificate do not fit"
     if slot.contained:  # only its server tells of its file, and one that was removed has no database any more
@@ -170,6 +209,7 @@ def _observe(world: World, database: str, host: Host) -> Observation:
         "witness_index": SCALE * slot.witness.position[1] if slot.witness else None,
         "witnesses": {sid[:4]: SCALE * entries for sid, entries in slot.witnesses},
         "start_problem": problem,
+        "host_problem": lasting,
         "file_bytes": 1000,
         "free_bytes": 0 if slot.full else 1000000,
         "ours": slot.enabled,
@@ -182,8 +222,9 @@ def _observe(world: World, database: str, host: Host) -> Observation:
         return Observation(host.name, running=True, **known)
     raft = Raft(world, database)
     connected = raft.connected(host)
-    if connected and file is not None:
-        known["file_class"] = "member"  # of its file only the presence counts
+    if connected and not slot.contained:  # of its file only the presence counts
+        unsure = slot.tool_fails and not world.pods  # whether the disk is there; under a pod no volume goes away
+        known["file_class"] = "member" if slot.file else "unknown" if unsure else decision.file_class
     return Observation(
         host.name,
         running=True,

@@ -26,6 +26,7 @@ def fingerprint(world: World) -> t.Hashable:
         world.declared,
         world.wrong_address,
         world.settings,
+        world.hesitant,
         world.cut,
         world.confirmed,
         world.lease,
@@ -61,7 +62,8 @@ def key(world: World) -> str:
             [(sorted(world.clients[d]), world.replicas[d], _record(world.config_map[d], 0)) for d in world.databases],
             sorted(world.confirmed),
             world.settings[1:],
-            world.lease is not None and world.lease[1] > world.now,
+            world.hesitant,
+            world.lease is not None and world.lease.expires > world.now,
             logs.text,
         )
     )
@@ -108,6 +110,7 @@ class _Logs:
                     self._terms[log.term],
                     len(acknowledged - log.writes) > 0,
                     sorted(log.servers.items()),
+                    [log.matching(other) for other in ordered if log.differs_unnoticed(other)],
                 )
             )
         self.text = repr(text)
@@ -159,15 +162,17 @@ def _host(world: World, host: Host, logs: _Logs) -> str:
                 ),
                 [(sid, logs.length(length)) for sid, length in slot.witnesses],
                 slot.slow,
+                slot.trails,
                 slot.full,
                 slot.tool_fails,
                 slot.claim,
                 slot.container,
+                slot.accepted,
                 slot.enabled,
                 logs.of(slot.volume),
             )
         )
-    lock = host.lock is not None and host.lock[1] > world.now
+    lock = host.lock is not None and host.lock.expires > world.now
     links = sum(one == host.name for one, _two in world.cut), sum(two == host.name for _one, two in world.cut)
     return repr((host.on, host.reachable, lock, host.name in world.wrong_address, links, slots))
 

@@ -34,6 +34,12 @@ STORIES: tuple[Named, ...] = (
         (("snapshot", "m3"), ("down", "m2"), ("write",), ("down", "m1"), ("restore", "m3"), ("boot", "m2"), ("time",)),
     ),
     Named(
+        "H15",
+        "a member with a damaged record never votes acknowledged writes away",
+        "three machines",
+        (("down", "m3"), ("write",), ("down", "m1"), ("rot", "m2"), ("start", "m2"), ("boot", "m3"), ("boot", "m1")),
+    ),
+    Named(
         "D1 two of three",
         "two old copies never lead without acknowledged writes",
         "three machines",
@@ -427,6 +433,381 @@ STORIES: tuple[Named, ...] = (
         "a member that has joined again and comes up without its disk before a run has confirmed it is not removed",
         "three machines",
         (("lose", "m2"), during((21, ("kill",))), ("unmount", "m2")),
+    ),
+    Named(
+        "adopted with a damaged file and a wrong address",
+        "a member is not adopted under another address than the cluster lists, even if its file does not start",
+        "three machines",
+        (("damage", "m1"), ("wrong_address", "m1"), ("lose_all_records",), RUN),
+    ),
+    Named(
+        "a wrong address and a full disk",
+        "a member that waits for a restart gets it, although only a leader knows whether another one has joined",
+        "new pods",
+        (("wrong_address", "ovn-northbound-2"), RUN, ("down", "ovn-northbound-0"), ("fill", "ovn-northbound-1")),
+    ),
+    Named(
+        "removed by hand, its disk moved",
+        "a gate that stays closed at two members names the disk of the third one",
+        "other hosts",
+        (("kick", "m3"), ("move", "m3", "m4"), ("bad_settings",)),
+    ),
+    Named(
+        "a container removed by hand while another has a full disk",
+        "a container that was removed joins again as soon as the others lead",
+        "three containers",
+        (("kick", "m3"), ("restore", "m2"), ("fill", "m1")),
+    ),
+    Named(
+        "a full disk during an adoption",
+        "a wait for a leader names the container that gave up when its disk was full",
+        "three containers",
+        (during((15, ("kill",))), ("fill", "m1"), ("write",)),
+    ),
+    *(
+        Named(
+            f"certificates that do not load, {start}",
+            "no member is removed by a run that could not let it join again",
+            start,
+            (("lose", member), ("useless_settings",), RUN),
+        )
+        for start, member in (
+            *(("three machines", "m3"), ("five machines", "m3")),
+            *(("three pods", "ovn-northbound-2"), ("five pods", "ovn-northbound-2")),
+        )
+    ),
+    Named(
+        "joined by hand, then removed by hand",
+        "a server that is in no list is stopped, whatever the record says of the one before it",
+        "three machines",
+        (("rejoin", "m3"), ("kick", "m3")),
+    ),
+    Named(
+        "certificates that do not load, the leader on a deleted file",
+        "a server is not stopped by a run that could not let it join again",
+        "three pods",
+        (("unlink", "ovn-northbound-0"), ("useless_settings",), RUN),
+    ),
+    Named(
+        "a join while the disk of the leader is full",
+        "no member is added or removed while the leader could not write that",
+        "three pods",
+        (
+            *(("cut_off_join", "ovn-northbound-2"), during((12, ("kill",)))),
+            *(("fill", "ovn-northbound-0"), RUN),
+        ),
+    ),
+    *(
+        Named(
+            f"a change of the members that could not be committed, {start}",
+            "no member is removed or added while too few of the others could write that",
+            start,
+            story,
+        )
+        for start, story in (
+            ("two databases", (("lose", "m3"), ("fill", "m2"), RUN, RUN)),
+            ("three machines", (("damage", "m3"), ("fill", "m2"), RUN, RUN)),
+            (
+                "five pods",
+                (
+                    *(("fill", "ovn-northbound-3"), ("write",), ("damage", "ovn-northbound-2")),
+                    *(("mute", "ovn-northbound-1"), RUN),
+                ),
+            ),
+            (
+                "new pods",
+                (
+                    *(RUN, ("fill", "ovn-northbound-0"), ("crash", "ovn-northbound-0")),
+                    *(("damage", "ovn-northbound-2"), RUN),
+                ),
+            ),
+        )
+    ),
+    Named(
+        "another cluster is expected than the permit creates",
+        "a run that expects a cluster does not continue the creation of another one",
+        "new pods",
+        (during((7, ("kill",))), ("run", (), (), ("expected",))),
+    ),
+    Named(
+        "adopted by a server that was removed",
+        "a server that has left its cluster is not recorded as a cluster of one",
+        "five pods",
+        (("scale", 1), ("lose_all_records",), ("kick", "ovn-northbound-0")),
+    ),
+    Named(
+        "other hosts with a copy of a member's disk",
+        "a refusal for want of a quorum leads back to the hosts of the cluster",
+        "other hosts",
+        (("clone", "m2", "m6"), ("replace_hosts", "m4", "m5", "m6"), ("cut_off_join", "m6")),
+    ),
+    Named(
+        "joined by hand without being removed first",
+        "a member that was wiped and joined by hand starts from its file when its vote is needed",
+        "three machines",
+        (("rejoin", "m3"), ("down", "m3")),
+    ),
+    Named(
+        "a rollback is accepted while a disk is away",
+        "a member whose disk is not mounted is not removed by a run that accepts old copies",
+        "three machines",
+        (("unmount", "m3"), ("run", (), (), ("accept_rollback",)), ("mount", "m3"), ("write",)),
+    ),
+    Named(
+        "a rollback is accepted while a disk cannot be examined",
+        "a disk that may be away is not forgotten by a run that accepts old copies",
+        "three machines",
+        (("unmount", "m3"), ("flaky", "m3"), ("run", (), (), ("accept_rollback",)), ("steady", "m3"), RUN),
+    ),
+    Named(
+        "a majority after removals that are not recorded",
+        "members that list the same servers count by that list when nobody leads",
+        "five machines",
+        (("unlink", "m4"), ("lose", "m3"), ("bad_settings",), RUN, RUN, during((5, ("damage", "m1")))),
+    ),
+    Named(
+        "a leader without a quorum that has not noticed",
+        "a full disk without which there is no quorum refuses a run before its first step",
+        "two databases",
+        (("kick", "m2"), ("fill", "m3"), ("half", "m1", "m3"), RUN),
+    ),
+    Named(
+        "a full disk of a member with an incomplete file",
+        "a full disk without which nobody is elected refuses a run before it writes settings",
+        "two databases",
+        (
+            *(("fill", "m3"), during((1, ("write",)), (2, ("damage", "m2"))), ("good_settings",)),
+            *(("hesitate",), ("deaf", "m3"), ("decide",), RUN),
+        ),
+    ),
+    Named(
+        "a run that sleeps while another one creates",
+        "a run that wakes after another one has created the cluster writes no permit",
+        "new pods",
+        (during((6, ("pause",)), (6, RUN)),),
+    ),
+    Named(
+        "removed by hand while elections take time",
+        "a server that was removed and has not noticed is no member that takes part",
+        "three machines",
+        (("deaf", "m3"), ("hesitate",), ("kick", "m2")),
+    ),
+    Named(
+        "removed by hand, and neither file nor record is left",
+        "a server without a file is not waited for as one that joins",
+        "two databases",
+        (("kick", "m3"), ("lose_all_records",), during((1, ("unlink", "m3")))),
+    ),
+    Named(
+        "an adoption without restarts",
+        "the leader's container is replaced although restarts of the others are put off",
+        "three containers",
+        (("half", "m2", "m3"), RUN, ("good_settings",), ("heal",), ("run", (), (), ("no_restart",))),
+    ),
+    Named(
+        "the only member that is left has not noticed yet",
+        "a leader without a quorum refuses a run before it writes settings",
+        "three machines",
+        (("unmount", "m1"), ("unlink", "m3"), RUN, ("bad_settings",), ("lose", "m3"), RUN),
+    ),
+    Named(
+        "a recovery begins while a run writes the record",
+        "a hold that one copy of the record has forbids a run",
+        "new machines",
+        (during((7, ("hold",))), ("run", (), (), ("new_cluster",))),
+    ),
+    Named(
+        "a cut-off join without a record",
+        "one that never joined does not count for the quorum of a run that leaves out the leader",
+        "new machines",
+        (during((1, ("cut", "m2"))), ("fill", "m1"), ("lose_all_records",), RUN, ("run", ("m1",), ())),
+    ),
+    Named(
+        "a run without a host while nobody leads yet",
+        "a change that needs all hosts refuses a run without one before it writes settings",
+        "five machines",
+        (("hesitate",), ("bad_settings",), ("rot", "m1"), ("run", ("m3",), ())),
+    ),
+    Named(
+        "the disk of a member that was to be replaced is back",
+        "a member that every server lists starts from its file when its vote is needed",
+        "two databases",
+        (
+            *(("deaf", "m3"), ("unmount", "m3")),
+            ("run", (), ((8, ("mount", "m3")), (19, ("vanish",))), ("no_restart", "accept_lost_disk", "unsearched")),
+            ("unmount", "m1"),
+        ),
+    ),
+    Named(
+        "a recovery begins while a run goes on",
+        "a run does not write over a hold that it has not seen",
+        "new machines",
+        (during((23, ("hold",)), (27, ("kill",))), RUN),
+    ),
+    Named(
+        "a restart is due where the disk is full, beside a cut-off join",
+        "a member that would not come back refuses a run before another one is removed",
+        "five machines",
+        (("bad_settings",), ("cut_off_join", "m5"), ("fill", "m5"), ("fill", "m3"), RUN),
+    ),
+    Named(
+        "removed by hand, and the join of another one is cut off",
+        "a server that was removed gives no quorum, so nobody is stopped before the run is refused",
+        "two databases",
+        (("kick", "m1"), ("useless_settings",), ("cut_off_join", "m3"), RUN),
+    ),
+    Named(
+        "a cut-off join under a wrong address, no record",
+        "a server that only began to join is not adopted with the address that it has",
+        "new pods",
+        (("wrong_address", "ovn-northbound-1"), RUN, ("lose_all_records",), during((5, ("write",)))),
+    ),
+    Named(
+        "a deleted file and a damaged one with certificates that do not load",
+        "a stop that has to wait does not hide that a lost member would not come back",
+        "three machines",
+        (("unlink", "m1"), ("useless_settings",), ("rot", "m2"), RUN),
+    ),
+    Named(
+        "removed by hand with a full disk while elections take time",
+        "a member that has to join again and would not start refuses a run before it writes settings",
+        "other hosts",
+        (("hesitate",), ("fill", "m1"), ("good_settings",), ("kick", "m1"), RUN),
+    ),
+    Named(
+        "two removed by hand, and the run leaves out the third",
+        "a server that was removed has no vote, so the one that was left out may lead alone",
+        "two databases",
+        (("kick", "m3"), ("kick", "m1"), ("run", ("m2",), ())),
+    ),
+    Named(
+        "the copy of another member's disk is given up and put there again",
+        "a file with the id of another member is never confirmed, even if that id was given up here",
+        "two databases",
+        (
+            *(("write",), ("clone", "m3", "m1"), ("cut_off_join", "m1"), ("run", ("m2",), ((16, ("pause",)),))),
+            *(during((19, ("kill",))), ("write",), ("clone", "m3", "m1"), ("deaf", "m1")),
+        ),
+    ),
+    Named(
+        "a container leads, and a follower does not know the last list yet",
+        "who is elected after the predicted stop of the leader knows its list",
+        "three containers",
+        (during((33, ("kill",))), ("container", "m3"), during((15, ("slow", "m2"))), RUN),
+    ),
+    Named(
+        "one that was left out leads alone by now",
+        "a run that leaves out a member does not say that there is no quorum",
+        "two databases",
+        (
+            *(("unlink", "m1"), ("cut_off_join", "m2"), ("slow", "m3"), RUN),
+            *(during((10, ("kick", "m3"))), ("run", ("m1",), ())),
+        ),
+    ),
+    Named(
+        "two old copies are accepted",
+        "a run that accepts old copies gives up what they lack, and nothing else",
+        "three machines",
+        (
+            *(("snapshot", "m2"), ("snapshot", "m3"), ("write",), ("down", "m1"), ("down", "m2"), ("restore", "m3")),
+            *(("restore", "m2"), ("lose", "m1"), ("boot", "m1"), ("run", (), (), ("accept_rollback",)), ("write",)),
+        ),
+    ),
+    *(
+        Named(
+            f"a new cluster on other hosts, {option}",
+            "clients of a control plane that is gone for good are given the new one alone",
+            "other hosts",
+            (("replace_hosts", "m4", "m5", "m6"), ("run", (), (), (option,)), ("write",), RUN),
+        )
+        for option in ("new_cluster", "unwitnessed")
+    ),
+    Named(
+        "behind under steady writes",
+        "a member that is within the tolerance at any moment is not waited for",
+        "three machines",
+        (("trail", "m3"), ("good_settings",), RUN, ("lose", "m2"), RUN),
+    ),
+    Named(
+        "joined by hand and alone up",
+        "a member that was wiped and joined by hand is not refused while another one is down",
+        "three machines",
+        (("cut", "m2"), ("rejoin", "m3"), ("crash", "m1")),
+    ),
+    Named(
+        "a first run that was cut off, then one that must not create",
+        "no cluster is created by a run that must not, even if another run was allowed to",
+        "new machines",
+        (during((10, ("kill",))), ("run", (), (), ("no_bootstrap",))),
+    ),
+    Named(
+        "a container given up by a run that was cut off from the leader",
+        "a loss that the operator has accepted once stays accepted in the next run",
+        "three containers",
+        (("damage", "m3"), ("cut", "m2"), ("run", (), (), ("accept_lost_disk",))),
+    ),
+    *(
+        Named(
+            f"a deleted file and failing tools, {start}",
+            "no run says that all is done while it does not know whether the file of a running server is there",
+            start,
+            (("flaky", member), ("unlink", member), RUN, RUN),
+        )
+        for start, member in (("three machines", "m3"), ("three pods", "ovn-northbound-2"))
+    ),
+    Named(
+        "adopted without a leader, a damaged file and a wrong address",
+        "a member is not adopted under another address than a member lists that does not lead",
+        "three machines",
+        (("wrong_address", "m2"), ("damage", "m2"), ("lose", "m1"), ("lose_all_records",), RUN),
+    ),
+    Named(
+        "a moved disk whose join was cut off, no record",
+        "a file with the id of another member that the leader lists is no reason to remove that member",
+        "five pods",
+        (
+            *(("move", "ovn-northbound-1", "ovn-northbound-2"), ("cut_off_join", "ovn-northbound-2")),
+            ("lose_all_records",),
+        ),
+    ),
+    Named(
+        "joined by hand, its disk not mounted",
+        "a server id that no run has recorded is not removed while the disk that may hold its file is away",
+        "five machines",
+        (("rejoin", "m4"), ("unmount", "m4")),
+    ),
+    Named(
+        "joined by hand and failed at a full disk",
+        "a member that was wiped and joined by hand is restarted after a failed write when its vote is needed",
+        "other hosts",
+        (("lead", "m2"), ("rejoin", "m1"), ("cut", "m2"), ("fill", "m1")),
+    ),
+    Named(
+        "joined by hand, then a full disk in one database",
+        "a member of two databases that was joined by hand gets both of them back after a failed write",
+        "two databases",
+        (("rejoin", "m3"), during((11, ("deaf", "m1"))), ("fill", "m3")),
+    ),
+    Named(
+        "a member of an adoption that failed before its join was recorded",
+        "a listed member whose file misses a write is replaced, although no run has recorded it",
+        "three containers",
+        (during((25, ("vanish",))), ("fill", "m2"), ("write",), ("mute", "m1")),
+    ),
+    Named(
+        "a container whose disk was full for a while",
+        "a server in a container confirms what it has in memory as soon as there is room, and the adoption goes on",
+        "three containers",
+        (
+            *(("slow", "m2"), during((8, ("fill", "m3"))), ("right_address", "m1")),
+            *(("run", ("m2",), ()), ("write",), ("write",)),
+        ),
+    ),
+    Named(
+        "a container that is gone for good while a member of ours is down",
+        "the loss of a container is accepted by the option that the refusal names",
+        "three containers",
+        (during((25, ("vanish",))), ("crash", "m2"), ("damage", "m1")),
     ),
 )
 

@@ -39,6 +39,12 @@ class Simulated:
     def damage(self, number: int) -> None:
         self._happens("damage", number)
 
+    def rot(self, number: int) -> None:
+        self._happens("rot", number)
+
+    def unlink(self, number: int) -> None:
+        self._happens("unlink", number)
+
     def copy(self, number: int) -> None:
         self._happens("snapshot", number)
 

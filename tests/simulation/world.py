@@ -1,7 +1,8 @@
 """The modelled world: machines or pods with disks, files, servers and records; no rule of the product is in here.
 
-Elections and replication are instantaneous: `Raft.settle` brings a database to the state that it would reach if nothing else happened for a few
-election timers. What makes states interesting are the faults between two such moments.
+Replication is instantaneous, and so are elections and joins while the world is quick: `Raft.settle` brings a database to the state that it would reach
+if nothing else happened for a few election timers. What makes states interesting are the faults between two such moments. While the world hesitates,
+each election and each join takes two of them, and what members say meanwhile can be observed.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ class Server(t.NamedTuple):
     elected: bool = False  # a moment ago
     failed: bool = False  # it could not write its file: from then on it takes part in nothing
     ahead: bool = False  # of its file, which misses what it could not write
+    # While the world hesitates: led (by itself or another), candidate (connected until it tries again), retrying, adding (to the leader's list); or empty.
+    phase: str = ""
 
 
 class Witness(t.NamedTuple):
@@ -56,6 +59,7 @@ class Slot:
     """One member of one database on one host."""
 
     __slots__ = (
+        "accepted",
         "aside",
         "claim",
         "container",
@@ -70,6 +74,7 @@ class Slot:
         "slow",
         "snapshot",
         "tool_fails",
+        "trails",
         "volume",
         "waits",
         "witness",
@@ -89,6 +94,7 @@ class Slot:
             tuple[str, int], ...
         ] = ()  # sid and length of the log of every member, as this host has seen them
         self.slow = False
+        self.trails = False  # under steady writes: at any moment some entries behind, within the tolerance
         self.full = False
         self.tool_fails = False
         self.aside = 0
@@ -96,6 +102,7 @@ class Slot:
         self.waits = ""  # pods: why the launcher waits
         # A container of this member: runs, down, stopped (by a run, so that its engine leaves it alone), started (by somebody all the same); or none.
         self.container = ""
+        self.accepted = False  # the operator has said that the container is gone for good
         self.enabled = True  # our unit, from the first start by a run on
         self.volume: File | None = (
             None  # the container's file; while it runs, that is `file`, and what lies in our place is here
@@ -122,7 +129,7 @@ class Slot:
         """Its server runs with the file of the container, whatever the cluster thinks of it."""
         if self.server is not None or self.container not in ("down", "stopped") or self.volume is None:
             raise AssertionError("only a container that is down starts, where no server runs")
-        self.container = "runs" if self.container == "down" else "started"
+        self.container, self.accepted = "runs" if self.container == "down" else "started", False
         self.file, self.volume = self.volume, self.file
         self.server = Server(t.cast(File, self.file), OF_CONTAINERS)
 
@@ -147,6 +154,14 @@ class Slot:
             self.file = data
 
 
+class Held(t.NamedTuple):
+    """A lock or a Lease: by which run, until when by the model's clock, and the resourceVersion of the Lease."""
+
+    holder: str
+    expires: int
+    version: int = 0
+
+
 class Host:
     """A machine, or the place of a pod."""
 
@@ -157,7 +172,7 @@ class Host:
         self.slots = {database: Slot() for database in databases}
         self.on = True
         self.reachable = True  # for the run
-        self.lock: tuple[str, int] | None = None  # holder, expires
+        self.lock: Held | None = None
 
     def copy(self) -> Host:
         other = Host.__new__(Host)
@@ -192,9 +207,13 @@ class World:
         self.wrong_address: frozenset[str] = frozenset()  # declared with an address that is not theirs
         self.settings = Settings()  # as declared
         self.adopts = False  # runs take over members that containers run
+        self.hesitant = False  # elections and joins take time
         self.cut: frozenset[tuple[str, str]] = frozenset()  # sender and receiver: messages that do not arrive
         self.clients: dict[str, frozenset[str]] = dict.fromkeys(databases, frozenset())  # cids ever handed to clients
         self.acknowledged: dict[str, frozenset[int]] = dict.fromkeys(databases, frozenset())
+        # What a run was allowed to give up by accept_rollback: acknowledged writes that the old copies lack.
+        self.given_up: dict[str, frozenset[int]] = dict.fromkeys(databases, frozenset())
+        self.rolled_back: frozenset[str] = frozenset()  # databases whose old copies may have been started
         self.confirmed: frozenset[str] = frozenset()  # options by which the operator takes a responsibility
         self.now = 0
         self.faults = 0  # events so far, to tell what happened since an observation
@@ -208,13 +227,14 @@ class World:
         self.replicas: dict[str, int | None] = dict.fromkeys(databases)  # of the StatefulSet; None: there is none
         self.config_map: dict[str, Record | None] = dict.fromkeys(databases)
         self.map_version: dict[str, int] = dict.fromkeys(databases, 0)
-        self.lease: tuple[str, int] | None = None
+        self.lease: Held | None = None
+        self.acquisitions = 0  # of locks and Leases by runs that did not hold them, to tell what was observed before
 
     def copy(self) -> World:
         other = World.__new__(World)
         other.__dict__.update(self.__dict__)
         other.hosts = {name: host.copy() for name, host in self.hosts.items()}
-        for name in ("clients", "acknowledged", "replicas", "config_map", "map_version"):
+        for name in ("clients", "acknowledged", "given_up", "replicas", "config_map", "map_version"):
             setattr(other, name, dict(getattr(self, name)))
         return other
 
@@ -307,10 +327,22 @@ class Raft:
     def key(self) -> t.Hashable:
         """All that decides what happens by itself; memos of pure functions of the state go by it."""
         slots = [
-            (s.server, s.file, s.slow, s.full, s.witness, s.witnesses, s.disk, s.container, s.volume, s.enabled)
+            (
+                s.server,
+                s.file,
+                s.slow,
+                s.trails,
+                s.full,
+                s.witness,
+                s.witnesses,
+                s.disk,
+                s.container,
+                s.volume,
+                s.enabled,
+            )
             for _h, s in self.world.slots(self.database)
         ]
-        return (self.database, self.world.cut, tuple(self.world.hosts), tuple(slots))
+        return (self.database, self.world.cut, self.world.hesitant, tuple(self.world.hosts), tuple(slots))
 
     def leaders(self) -> list[tuple[Host, Slot]]:
         """Leaders that can commit, the newest term first."""
@@ -343,8 +375,8 @@ class Raft:
         server = host.slots[self.database].server
         if server is None or server.failed or server.data.kind != "member":
             return False
-        if server.leader:
-            return True  # for a while even when it lost its majority
+        if server.leader or server.phase == "candidate":
+            return True  # for a while even when it lost its majority, or its leader
         leader = self.leader_of(host)
         return leader is not None and self.audience(leader[0]).get(t.cast(str, server.data.sid), (None,))[0] is host
 
@@ -381,11 +413,11 @@ class Raft:
         self._remember()
 
     def _complete_files(self) -> None:
-        """The launcher has the server write its file from memory as soon as there is room (R20)."""
+        """The launcher has the server write its file from memory as soon as there is room (R20). In a container the file keeps its hole."""
         for _host, slot in self.running():
             server = t.cast(Server, slot.server)
-            if server.ahead and not slot.full and not server.failed and not slot.contained:
-                slot.server = server._replace(linked=True, ahead=False)
+            if server.ahead and not slot.full and not server.failed:
+                slot.server = server._replace(linked=not slot.contained, ahead=False)
                 slot.write(server.data)
 
     def _leave(self) -> None:
@@ -401,15 +433,15 @@ class Raft:
                         slot.server = slot.server._replace(data=server.data._replace(kind="left"), leader=False)
 
     def _remember(self) -> None:
-        """R25: what the launcher writes beside the record while a member takes part, of itself and of those that it hears. Containers have none."""
-        committed = {leader.name: self._committed(leader) for leader, _slot in self._leaders()}
+        """R25: what the launcher writes beside the record while a member takes part, of itself and of the members that it hears. Containers have none."""
+        committed = {leader.name: self.committed(leader) for leader, _slot in self._leaders()}
         for host, slot in self.running():
             server = _data(slot)
             leader = self.leader_of(host)
             if leader is None or not t.cast(Server, slot.server).linked or server.kind != "member" or slot.contained:
                 continue
             sid, known_log = t.cast(str, server.sid), committed[leader[0].name]
-            own = known_log.first(server.log.common(known_log))
+            own = known_log.first(server.log.matching(known_log))
             position = (own.term, own.length)
             if slot.witness is not None and slot.witness.sid == sid:
                 position = max(position, slot.witness.position)
@@ -418,15 +450,29 @@ class Raft:
             heard = self.peers(host) if leader[0] is host else {sid: (host, slot), _data(leader[1]).sid: leader}
             known = dict(slot.witnesses)
             for other, pair in heard.items():
-                length = _data(pair[1]).log.common(known_log)
+                length = _data(pair[1]).log.matching(known_log)
                 known[t.cast(str, other)] = max(known.get(t.cast(str, other), 0), length)
             slot.witnesses = tuple(sorted((k, v) for k, v in known.items() if k in server.servers))
 
-    def _committed(self, leader: Host) -> Log:
+    def changes(self, leader: Host) -> dict[str, tuple[str, str]]:
+        """Changes of this leader's list that are not over: by server id its address and the phase as `cluster/status` names it."""
+        data = _data(leader.slots[self.database])
+        found: dict[str, tuple[str, str]] = {}
+        if all(_data(slot).log is data.log for _host, slot in self.running()):
+            return found
+        before = self.committed(leader).servers
+        for host, slot in self.running():
+            joiner = _data(slot)
+            if joiner.kind == "joining" and joiner.cid == data.cid and self.talk(host, leader):
+                found[t.cast(str, joiner.sid)] = (joiner.address, "adding: catchup")
+        found |= {sid: (address, "adding: committing") for sid, address in data.servers.items() if sid not in before}
+        return found | {sid: (address, "removing") for sid, address in before.items() if sid not in data.servers}
+
+    def committed(self, leader: Host) -> Log:
         """As much of the leader's log as a majority of its list has on disk: what is not committed can still be replaced."""
         data = _data(leader.slots[self.database])
-        servers = [t.cast(Server, slot.server) for _host, slot in self.peers(leader).values()]
-        lengths = sorted((0 if one.ahead else one.data.log.common(data.log) for one in servers), reverse=True)
+        servers = [t.cast(Server, slot.server) for _host, slot in self.heard(leader).values()]
+        lengths = sorted((0 if one.ahead else one.data.log.matching(data.log) for one in servers), reverse=True)
         needed = len(data.servers) // 2 + 1
         return data.log.first(lengths[needed - 1] if len(lengths) >= needed else 0)
 
@@ -449,9 +495,30 @@ class Raft:
                 slot.server = server._replace(leader=False)
 
     def _elect(self) -> None:
-        for host, _slot in self.running():
-            if self.leader_of(host) is None:
+        for host, slot in self.running():
+            if self.leader_of(host) is None and not (self.world.hesitant and self._begins_election(slot)):
                 self.elect(host)
+        after = "led" if self.world.hesitant else ""
+        for host, slot in self.running():
+            server = t.cast(Server, slot.server)
+            if server.phase != after and server.data.kind == "member" and self.leader_of(host) is not None:
+                slot.server = server._replace(phase=after)
+
+    @staticmethod
+    def _begins_election(slot: Slot) -> bool:
+        """The first election after a leader was lost takes time, and the server calls itself connected meanwhile (`raft_is_connected`)."""
+        server = t.cast(Server, slot.server)
+        if server.failed or server.data.kind != "member" or server.data.sid not in server.data.servers:
+            return False
+        if server.phase == "retrying":
+            return False
+        if slot.full:
+            slot.fail_write()  # a candidate writes its new term
+            return True
+        slot.write(server.data._replace(term=server.data.term + 1))
+        phase = "candidate" if server.phase == "led" else "retrying"
+        slot.server = t.cast(Server, slot.server)._replace(phase=phase, leader=False, isolated=False)
+        return server.phase != "candidate"
 
     def elect(self, host: Host) -> bool:
         """Whether this server wins an election now."""
@@ -494,15 +561,18 @@ class Raft:
                     continue
                 if sid not in talking and not data.log.starts_with(own.log):
                     continue  # it rejects what does not follow its last entry, and the leader does not hear that
+                log = own.log.first(own.log.matching(data.log)).followed_by(data.log)
+                if own.log is log and own.term == data.term:
+                    continue
                 if other.full:
                     # It goes on in memory, and acknowledges that once it can write again; the hole in the file shows at the next start.
                     server = t.cast(Server, other.server)
                     if other.file is not None and server.linked:
                         other.file = other.file._replace(kind="broken")
                         server = server._replace(linked=False, ahead=True)
-                    other.server = server._replace(data=own._replace(log=data.log, term=data.term))
+                    other.server = server._replace(data=own._replace(log=log, term=data.term))
                     continue
-                other.write(own._replace(log=data.log, term=data.term))
+                other.write(own._replace(log=log, term=data.term))
 
     def _join(self) -> None:
         for host, slot in self.running():
@@ -511,6 +581,9 @@ class Raft:
                 continue
             for leader, other in self._leaders():
                 if _data(other).cid == data.cid and self.talk(host, leader):
+                    if self.world.hesitant and t.cast(Server, slot.server).phase != "adding":
+                        slot.server = t.cast(Server, slot.server)._replace(phase="adding")
+                        break
                     if other.full:
                         other.fail_write()
                         continue

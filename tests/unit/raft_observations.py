@@ -31,13 +31,13 @@ def up(name: str, record: Record | None = RECORD, **changes: t.Any) -> Observati
         name,
         file_class="member",
         file_cid=CID,
-        file_sid=SIDS[name],
+        file_sid=SIDS.get(name),
         record=record.as_dict() if record else None,
         running=True,
         connected=True,
         leader=name == "c2",
         cid=CID,
-        sid=SIDS[name],
+        sid=SIDS.get(name),
         listed=LISTED,
     )
     return dataclasses.replace(base, **changes)

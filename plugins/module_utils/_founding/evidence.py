@@ -12,6 +12,7 @@ import os
 import pathlib
 import typing as t
 
+from .._chassis.lists import read_servers
 from .._deadline import Deadline
 from .._errors import InvalidInput, OvnError
 from .._ovsdb.endpoint import Endpoint, parse_endpoint, parse_endpoints
@@ -59,7 +60,7 @@ def chassis_evidence(openvswitch: str, own_endpoints: t.Sequence[str], timeout: 
 
 def _remote_evidence(key: str, value: str, own: t.Container[tuple[str, int]]) -> list[Evidence]:
     try:
-        endpoints = parse_endpoints([value])
+        endpoints = parse_endpoints(read_servers(value))
     except InvalidInput:
         return [Evidence(f"{key} {value}")]
     others = [e for e in endpoints if (e.host, e.port) not in own]

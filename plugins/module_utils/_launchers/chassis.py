@@ -322,9 +322,9 @@ release_others() {
 }
 
 run_controller() {
+    trap 'exit 0' TERM INT # before it says that it waits
+    # Without settings br-int would be made with the wrong datapath.
     [ -e "$OVN_RUNDIR/settled" ] || say "waiting for the settings of this node"
-    # Without them br-int would be made with the wrong datapath.
-    trap 'exit 0' TERM INT
     until [ -e "$OVN_RUNDIR/settled" ]; do
         sleep 1 &
         wait $!

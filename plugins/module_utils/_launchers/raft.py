@@ -34,8 +34,8 @@ _HEAD = r"""#!/bin/sh
 #   OVN_DB_FILE           database file; while its directory does not exist, the run is asked
 #   OVN_WITNESS_FILE      how new the file is, kept on another disk, default OVN_RECORD_DIR.witness (below)
 #   OVN_WITNESS_SECONDS   seconds between queries of the running server for it, default 10
-#   OVN_RUN_DIR           sockets and pid file: ovnnb_db.{sock,ctl,pid} or ovnsb_db.{sock,ctl,pid}
-#   OVN_STATE_DIR         written for the run and for probes: state, reason, class, sid, revision, incomplete
+#   OVN_RUN_DIR           sockets and pid file: ovnnb_db.{sock,ctl,pid} or ovnsb_db.{sock,ctl,pid}; terms: which entries are of which term
+#   OVN_STATE_DIR         written for the run and for probes: state, reason, class, sid, revision, incomplete; for this script: learned, readable
 #   OVN_LOCAL_ADDRESS     raft address of this member, e.g. ssl:192.0.2.11:6643
 #   OVN_CLIENT_ENDPOINTS  client endpoints of the other members, comma list; any answer, but that of a relay, forbids a creation
 #   OVN_LOG_FILE          log of ovsdb-server
@@ -51,9 +51,10 @@ _HEAD = r"""#!/bin/sh
 #   server SID INDEX DISK             this member: highest index committed and on its disk, identity of the file system or -
 #   committed SID TERM INDEX          this member: the last entry known to be committed and on its disk; its index may be lower than the one above
 #   stopped SID TERM INDEX DIGEST     only after a clean stop: its last entry, SHA-1 of the last 4096 bytes of the file
+#   lost CID TERM INDEX               a committed entry of a member of this host that is not in its log any more, so acknowledged writes were lost
 #   peer SID4 INDEX                   another member, by the first four digits of its sid
 # A file that has less than its server is known to have had is an old copy: it never starts, the run is asked. Terms count first, as in elections:
-# a log of an older term can be as long, with entries that were never committed.
+# a log of an older term can be as long, with entries that were never committed. All records are read before a start, and only readable ones count.
 #
 # A member `expected` with a sid in the record means: the file with that sid has been given up, move it aside and join.
 # The launcher never talks to an API, never deletes a database, and creates a cluster only with the one-shot permit.
@@ -80,9 +81,9 @@ settings() {
     *) fail "OVN_DATABASE is \"$OVN_DATABASE\". Use northbound or southbound." ;;
     esac
     schema=${OVN_SCHEMA:-$schema} file=$OVN_DB_FILE who="$OVN_DATABASE member $OVN_MEMBER"
-    ctl=$OVN_RUN_DIR/$stem.ctl sock=$OVN_RUN_DIR/$stem.sock pid_file=$OVN_RUN_DIR/$stem.pid
+    ctl=$OVN_RUN_DIR/$stem.ctl sock=$OVN_RUN_DIR/$stem.sock pid_file=$OVN_RUN_DIR/$stem.pid terms_file=$OVN_RUN_DIR/$stem.terms
     case $file in /*) directory=${file%/*} ;; *) fail "OVN_DB_FILE is $file. Give the whole path." ;; esac
-    witness=${OVN_WITNESS_FILE:-${OVN_RECORD_DIR%/}.witness} identity=''
+    witness=${OVN_WITNESS_FILE:-${OVN_RECORD_DIR%/}.witness} identity='' live=''
     { [ -d "$OVN_RUN_DIR" ] && [ -d "$OVN_STATE_DIR" ]; } || mkdir -p "$OVN_RUN_DIR" "$OVN_STATE_DIR" ||
         fail "$who: cannot create $OVN_RUN_DIR and $OVN_STATE_DIR."
 }
@@ -333,7 +334,7 @@ serve() {
     log_size=$(log_length)
     begin_witness
     asked='' console=''
-    rm -f "$OVN_STATE_DIR/incomplete" "$OVN_STATE_DIR/unwritten"
+    rm -f "$OVN_STATE_DIR/incomplete" "$OVN_STATE_DIR/unwritten" "$terms_file"
     if [ "${OVN_CONSOLE-}" = 1 ]; then
         # Standard error carries the log, and what learn_from_failure looks for stays in a file as well. No log line is kept twice.
         rm -f "$OVN_STATE_DIR/console"
@@ -383,7 +384,7 @@ learn_from_failure() {
 
 # Beside the server, as long as it runs. The first samples come soon, for a server can end before the next one is due.
 attend() {
-    was_full='' failures=${OVN_LOG_FILE-} failures_seen=$log_size
+    bounds='' bounds_term='' terms='' was_full='' failures=${OVN_LOG_FILE-} failures_seen=$log_size
     [ "${OVN_CONSOLE-}" != 1 ] || { failures=$OVN_STATE_DIR/unwritten && failures_seen=0; }
     apply_settings
     sample
@@ -456,7 +457,7 @@ exit_code() { case $decision in ask) echo 10 ;; refuse) echo 11 ;; idle) echo 12
 
 run() {
     told='' said=''
-    rm -f "$OVN_STATE_DIR/learned"
+    rm -f "$OVN_STATE_DIR/learned" "$OVN_STATE_DIR/readable"
     put state starting
     while [ -z "$stopping" ]; do
         printf '' >"$OVN_STATE_DIR/beat"
@@ -472,6 +473,11 @@ run() {
             [ -z "$stopping" ] || break
             new_file || { report failed "$who: cannot $decision. See the log of this unit or pod." && exit 1; } ;;
         start)
+            if [ -n "$told" ]; then # the file was read before the wait
+                told='' identity=''
+                rm -f "$OVN_STATE_DIR/readable"
+                continue
+            fi
             say "$reason"
             serve
             if [ -n "$stopping" ] || [ "$code" -eq 0 ]; then
@@ -563,6 +569,8 @@ alive) settings && alive ;;
 ready) settings && ready ;;
 state)
     settings
+    pid=$(cat "$pid_file" 2>/dev/null)
+    ! server_lives || live=yes
     decide
     printf '%s\n' "class=$class" "cid=$cid" "sid=$sid" "name=$file_name" "local_address=$local_address" "remotes=$remotes" \
         "decision=$decision" "reason=$reason" "last_term=$last_term" "last_index=$last_index" "witness=$(highest_known)" "witnesses=$peers" \

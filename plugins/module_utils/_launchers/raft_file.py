@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The part of the launcher that classifies a database file. It reads a bounded number of bytes from both ends of the file, however large it is.
+The part of the launcher that classifies a database file. Before a start it reads the file once, to know what the server will have of it; docs/sizing.md
+says what that costs. Beside a running server, and if the file has not changed since it was read in this attempt, it reads a bounded number of bytes from
+both ends, however large the file is.
 
 A clustered file is a sequence of records, each `OVSDB CLUSTER LENGTH SHA1`, a line of JSON of that length, and nothing else. Record 0, the header, names the
 server and holds the snapshot; the others are entries of the log, terms, votes and commit indexes. JSON writes quotes in strings as \", so the text
@@ -39,6 +41,7 @@ examine() {
             first_detail=$detail
             inspect
             [ "$class" = broken ] && [ "$detail" = "$first_detail" ] || unknown "two reads of $file disagree."
+            [ "$class$damaged" != brokenyes ] || put readable "$identity$newline$detail"
         fi
         learned
         examined=$class examined_detail=$detail
@@ -48,7 +51,7 @@ examine() {
 }
 
 forget() {
-    class=none cid='' sid='' file_name='' local_address='' remotes='' detail='' identity='' servers=''
+    class=none cid='' sid='' file_name='' local_address='' remotes='' detail='' identity='' servers='' damaged=''
     last_term='' last_index='' committed=''
 }
 unknown() { class=unknown detail=$1; }
@@ -71,21 +74,12 @@ inspect() {
     *) class=unidentifiable && return ;;
     esac
     length=${start#:OVSDB CLUSTER }
-    digest=${length#* } length=${length%% *}
+    length=${length%% *}
     if ! is_number "$length"; then broken "record 0 has no length" && return; fi
     begin=${#start}
     end=$((begin + length))
     if [ "$end" -gt "$size" ]; then broken "record 0 needs $end bytes, the file has $size" && return; fi
-    if [ "$length" -le 4194304 ]; then # a larger one is checked by the server itself, when it starts
-        # The second line shows that all bytes were read; both are too short to be torn apart.
-        sum=$({ { bytes "$begin" "$length" && echo read >&3; } | sha1sum; } 3>&1)
-        case $sum in *read*) ;; *) unknown "record 0 of $file cannot be read." && return ;; esac
-        case $sum in
-        *"$digest"*) ;;
-        *'  -'*) broken "record 0 does not have its SHA-1 hash $digest" && return ;;
-        *) unknown "sha1sum failed on $file." && return ;;
-        esac
-    fi
+    check_records || return
     read_header || { unknown "the header of $file cannot be read." && return; }
     read_end || { unknown "the end of $file cannot be read." && return; }
     if [ "$left" = yes ]; then
@@ -95,9 +89,44 @@ inspect() {
     elif [ -n "$remotes" ]; then
         class=joining
     else
-        class=member # also with a torn tail: the server drops the tail and gets it again from the leader
+        class=member # also with a torn end: the server drops it and gets it again from the leader
         case $servers in '' | *"\"$sid\":"*) ;; *) class=dead-join ;; esac
     fi
+}
+
+# ovsdb-server reads up to the first record that it cannot read, warns once, drops everything behind it, and takes part in elections. So $size becomes the
+# end of what it will have. Unreadable bytes that no record follows are the torn end of an append, and the witness decides whether anything is missing.
+# The file `readable` has that end, or the damage that two reads have found: to read a large file twice would take longer than a run waits for an answer.
+check_records() {
+    [ -z "$live" ] || return 0
+    checked=''
+    [ ! -r "$OVN_STATE_DIR/readable" ] || { read -r checked && read -r readable; } <"$OVN_STATE_DIR/readable" || checked=''
+    if [ "$checked" != "$identity" ]; then
+        find_damage || { damaged=yes && return 1; }
+        put readable "$identity$newline$readable"
+    fi
+    is_number "$readable" || { broken "$readable" && return 1; }
+    size=$readable
+}
+# The offset of the first unreadable record, or the size of the file, in $readable; fails with the class if the server must not have this file.
+find_damage() {
+    readable=$size
+    errors=$(ovsdb-tool show-log "$file" 2>&1 >/dev/null) && return 0
+    command -v ovsdb-tool >/dev/null || { unknown "ovsdb-tool is not installed. Install the Open vSwitch packages."; return 1; }
+    place=$(printf '%s\n' "$errors" | sed -nE -e 's/ in header line.*/ in header line/' \
+        -e 's/^ovsdb-tool: .*(parse error|starting) at offset ([0-9]+) (in header line|have SHA-1|are not|\(End of file\)).*/\1 \2/p' | tail -n 1)
+    readable=${place##* }
+    is_number "$readable" || { unknown "ovsdb-tool cannot read $file: ${errors##*"$newline"}."; return 1; }
+    [ "$readable" -ge "$end" ] || { broken "its first record is unreadable"; return 1; }
+    case $place in parse*) own_header=1d ;; *) own_header='' ;; esac # not that of a record behind it
+    behind=$({ bytes "$readable" "$size"; printf '\n#%s\n' "$?"; } | sed "$own_header" |
+        grep -aoE -e '^#0$' -e 'OVSDB CLUSTER [1-9][0-9]* [0-9a-f]{40}$' | tail -n 2)
+    case $behind in
+    '#0') return 0 ;;
+    *"${newline}#0") broken "the record at byte $readable is unreadable, and further records follow it" ;;
+    *) unknown "the bytes of $file from $readable cannot be read." ;;
+    esac
+    return 1
 }
 
 # The keys of the header before and after the snapshot.

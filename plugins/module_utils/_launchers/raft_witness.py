@@ -11,9 +11,9 @@ from __future__ import annotations
 WITNESS = r"""
 # How new the file is ----------------------------------------------------------------------------------------------
 # Everything that is known of the server $1: $known_index, $entry_term and $entry_index (of one committed entry), $known_disk,
-# $exact (TERM INDEX DIGEST of a clean stop), $peers (SID4:INDEX ...).
+# $exact (TERM INDEX DIGEST of a clean stop), $lost (TERM INDEX), $peers (SID4:INDEX ...).
 read_witness() {
-    known_index='' entry_term='' entry_index='' known_disk=- exact='' peers=''
+    known_index='' entry_term='' entry_index='' known_disk=- exact='' lost='' peers=''
     for source in "$witness" "$OVN_RECORD_DIR/witness"; do
         [ ! -r "$source" ] || read_lines "$1" <"$source"
         known_exact=${known_exact-$exact}
@@ -30,6 +30,7 @@ read_lines() {
             [ "$known_disk" != - ] || known_disk=${three:--} ;;
         "committed,$1") ! is_number "$three" || raise_entry "$two" "$three" ;;
         "stopped,$1") ! is_number "$three" || exact="$two $three $four" ;;
+        "lost,$cid") ! is_number "$three" || lost="$two $three" ;;
         "peer,${1%"${1#????}"}") raise "$two" ;;
         peer,*) add_peer "$one" "$two" ;;
         esac
@@ -54,7 +55,7 @@ raise_entry() {
 
 # A file that lacks what its server is known to have had must not vote: with another one like it, it could outvote the newer ones.
 judge_age() {
-    known_index='' entry_term='' known_disk=- exact='' peers=''
+    known_index='' entry_term='' known_disk=- exact='' lost='' peers=''
     disk=-
     [ -n "$sid" ] || return 0
     read_witness "$sid"
@@ -77,8 +78,11 @@ judge_age() {
             class=outdated-copy detail="its last index is $last_index, at its last clean stop it was $exact_index"
         elif is_before "$last_term" "$last_index" "$exact_term" "$exact_index"; then
             class=outdated-copy detail="the term of its last index $last_index is $last_term, at its last clean stop at $exact_index it was $exact_term"
-        elif [ "$last_index" -eq "$exact_index" ] && [ "$last_term" -eq "$exact_term" ] && now=$(digest_of_end) && [ "$now" != "$exact_digest" ]; then
-            class=outdated-copy detail="its last index is $last_index as at its last clean stop at $exact_index, but its last bytes differ"
+        elif [ "$last_index" -eq "$exact_index" ] && [ "$last_term" -eq "$exact_term" ]; then
+            # Votes have no index. Records before these bytes have hashes of their own.
+            now=$(digest_of_end) || { unknown "the last bytes of $file cannot be read." && return; }
+            [ "$now" = "$exact_digest" ] ||
+                class=outdated-copy detail="its last index is $last_index as at its last clean stop at $exact_index, but its last bytes differ"
         fi
     fi
 }
@@ -129,6 +133,7 @@ witness_lines() {
     [ -z "$known_index" ] || printf 'server %s %s %s\n' "$1" "$known_index" "$known_disk"
     [ -z "$entry_term" ] || printf 'committed %s %s %s\n' "$1" "$entry_term" "$entry_index"
     [ -z "$2" ] || printf 'stopped %s %s\n' "$1" "$2"
+    [ -z "$lost" ] || printf 'lost %s %s\n' "$cid" "$lost"
     for one in $peers; do printf 'peer %s %s\n' "${one%%:*}" "${one##*:}"; done
 }
 keep_witness() {
@@ -159,10 +164,12 @@ sample() {
         for one in $matches; do remember_peer "${one%%:*}" "${one##*:}"; done
     fi
     term=''
-    if [ "${entry_index:--1}" -lt "$highest" ] && [ "${no_term-}" != "$highest" ]; then
+    if [ "${entry_index:--1}" -ne "$highest" ] && [ "${no_term-}" != "$highest" ]; then
         term=$(term_of "$highest")
         [ -n "$term" ] || no_term=$highest
     fi
+    find_lost_entry
+    publish_terms
     [ -z "$term" ] && [ -n "$known_index" ] && [ "$highest" -le "$known_index" ] && [ "$remembered" = "$peers" ] && [ "$known_disk" = "$disk" ] && return 0
     # A commit is announced before it is on every disk.
     sync -d "$file" 2>/dev/null || return 0
@@ -177,18 +184,36 @@ remember_peer() {
     [ "$2" -eq 0 ] || add_peer "$1" "$2"
 }
 
+# A committed entry keeps its term for ever, so an entry of another term in its place shows that acknowledged writes were lost. Written down at once,
+# for the next line of the witness replaces what was known; it stays until an operator accepts the loss, also under another server id.
+find_lost_entry() {
+    [ -n "$term" ] && [ -n "$entry_term" ] && [ "$term" -gt "$entry_term" ] || return 0
+    there=$term # all entries below have this term at most
+    [ "$highest" -lt "$entry_index" ] || there=$(term_of "$entry_index")
+    is_number "$there" && [ "$there" -ne "$entry_term" ] || return 0
+    lost="$entry_term $entry_index"
+    say "$who: acknowledged writes were lost: log entry $entry_index was of term $entry_term, and is of term $there now."
+}
+# For runs and verify, beside the sockets: which committed entries are of which term, as far as the end of the log shows it.
+publish_terms() {
+    if [ -z "$bounds" ] || { [ -n "$term" ] && [ "$term" != "$bounds_term" ]; }; then bounds=$(bounds_of_terms) bounds_term=$term; fi
+    published="$bounds${lost:+${newline}lost $lost}"
+    [ "$published" = "$terms" ] || { printf '%s\n' "$published" >"$terms_file.new" && mv -f "$terms_file.new" "$terms_file" && terms=$published; }
+}
+# `term INDEX TERM`: from this entry on, up to the next line. Of entries with one index the last one counts, it has replaced the others.
+bounds_of_terms() {
+    locate_log || return 0
+    window=1048576
+    [ "$window" -lt "$log" ] || window=$log
+    records_of "$window" | sed -n 's/^entry //p' | tac | sort -s -u -k 2,2n | sort -s -u -k 1,1n | while read -r one two; do
+        [ "$two" -gt "$highest" ] || printf 'term %s %s\n' "$two" "$one"
+    done
+}
+
 # The term of the entry with this index, which is known to be committed; nothing if it is not within reach. `Term:` of cluster/status is no
 # substitute: a member that is cut off raises it. The last record with an index counts, for it has replaced the others, and what is committed stays.
 term_of() {
-    size=$(stat -L -c %s "$file") || return 0
-    start=$(bytes 0 120 | tr '\000' '?' | sed -n '1s/^/:/p')
-    length=${start#:OVSDB CLUSTER }
-    length=${length%% *}
-    is_number "$length" || return 0
-    begin=${#start}
-    end=$((begin + length))
-    log=$((size - end))
-    [ "$log" -ge 0 ] || return 0
+    locate_log || return 0
     for window in 65536 1048576 16777216; do
         [ "$window" -lt "$log" ] || window=$log
         found=$(records_of "$window" | sed -n "s/^entry \([0-9]*\) $1\$/\1/p" | tail -n 1)
@@ -196,6 +221,19 @@ term_of() {
     done
     if [ -z "$found" ] && [ "$window" -ge "$log" ] && read_header && [ "$last_index" = "$1" ]; then found=$last_term; fi # all of it is in the snapshot
     ! is_number "$found" || printf '%s\n' "$found"
+}
+
+# $size of the file, $begin and $end of its header, length of its $log.
+locate_log() {
+    size=$(stat -L -c %s "$file") || return 1
+    start=$(bytes 0 120 | tr '\000' '?' | sed -n '1s/^/:/p')
+    length=${start#:OVSDB CLUSTER }
+    length=${length%% *}
+    is_number "$length" || return 1
+    begin=${#start}
+    end=$((begin + length))
+    log=$((size - end))
+    [ "$log" -ge 0 ]
 }
 
 # Role, sid, log end and, on a leader, SID4:MATCH_INDEX of each other server, out of cluster/status.
@@ -220,14 +258,16 @@ read_status() {
 
 # After a clean stop nothing but the next start changes the file: this is exact.
 end_witness() {
-    identity=''
+    identity='' live=yes # the next start reads all records
     examine
     case $class in member | outdated-copy) ;; *) return 0 ;; esac
     [ -n "$last_index" ] && now=$(digest_of_end) || return 0
     if [ -n "$committed" ]; then
-        raise "$committed"
-        term=$(term_of "$committed")
-        [ -z "$term" ] || raise_entry "$term" "$committed"
+        highest=$committed
+        term=$(term_of "$highest")
+        find_lost_entry # since the last sample
+        raise "$highest"
+        [ -z "$term" ] || raise_entry "$term" "$highest"
     fi
     known_disk=$disk
     keep_witness "$sid" "$last_term $last_index $now"

@@ -13,9 +13,11 @@ import dataclasses
 import functools
 import typing as t
 
+from .._addresses import canonical_host
 from .._errors import InvalidInput
 from .contents import Contents
 from .parse import ClusterStatus, parse_cluster_status, parse_version
+from .witness import LogTerms, parse_log_terms
 
 
 class ServerView(t.NamedTuple):
@@ -52,10 +54,15 @@ class Answer:
     problems: tuple[Problem, ...] = ()
     contents: Contents | None = None  # what its tables hold, if they were read
     taken: float = 0.0  # seconds since 1970 on the machine that asked
+    log_terms: str | None = None  # what the launcher of a running member publishes of its log, the text
 
     @functools.cached_property
     def status(self) -> ClusterStatus | None:
         return parse_cluster_status(self.cluster_status) if self.cluster_status is not None else None
+
+    @functools.cached_property
+    def terms(self) -> LogTerms:
+        return parse_log_terms(self.log_terms or "")
 
     @property
     def is_responding(self) -> bool:
@@ -108,6 +115,7 @@ class Answer:
                 answer.cluster_status or "",
                 answer.earlier_status or "",
                 answer.version or "",
+                answer.log_terms or "",
             )
             if not all(isinstance(text, str) for text in texts):
                 raise TypeError("a text is expected")
@@ -149,8 +157,8 @@ def _same_member(one: Answer, two: Answer) -> bool:
 
 
 def host_of(place: str) -> str:
-    """Return `192.0.2.11` of `ssl:192.0.2.11:6643`, without the brackets of IPv6; anything else as it is."""
-    return place[4:].rpartition(":")[0].strip("[]") if place.startswith(("ssl:", "tcp:")) else place
+    """Return `192.0.2.11` of `ssl:192.0.2.11:6643`, an address in its one spelling; anything else as it is."""
+    return canonical_host(place[4:].rpartition(":")[0]) if place.startswith(("ssl:", "tcp:")) else place
 
 
 def _raft_host(answer: Answer) -> str | None:
@@ -170,5 +178,6 @@ def _merge_two(one: Answer, two: Answer) -> Answer:
         other_databases={**two.other_databases, **one.other_databases},
         problems=tuple(dict.fromkeys((*one.problems, *two.problems))),
         contents=one.contents or two.contents,
+        log_terms=one.log_terms if one.log_terms is not None else two.log_terms,
         taken=max(one.taken, two.taken),
     )

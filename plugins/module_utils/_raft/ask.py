@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import pathlib
 import time
 import typing as t
 
@@ -54,6 +55,14 @@ def database_socket(control_socket: str) -> Endpoint | None:
     return Endpoint("unix", path) if os.path.exists(path) else None
 
 
+def _read_log_terms(control_socket: str) -> str | None:
+    """Return what the launcher publishes beside the control socket; None if another program started the server."""
+    try:
+        return pathlib.Path(control_socket).with_suffix(".terms").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+
+
 def _ask_control(control_socket: str, database: str, deadline: Deadline, twice: bool) -> dict[str, t.Any]:
     with Connection(Endpoint("unix", control_socket), TlsFiles(), deadline) as connection:
         try:
@@ -67,7 +76,11 @@ def _ask_control(control_socket: str, database: str, deadline: Deadline, twice: 
                 return {"problems": (Problem("no_database", message),), "version": str(connection.call("version", []))}
             raise
         status = parse_cluster_status(text)
-        found: dict[str, t.Any] = {"cluster_status": text, "version": str(connection.call("version", []))}
+        found: dict[str, t.Any] = {
+            "cluster_status": text,
+            "version": str(connection.call("version", [])),
+            "log_terms": _read_log_terms(control_socket),
+        }
         if twice and status.role == "leader" and deadline.left() > 2 * _SAMPLE_PAUSE:
             time.sleep(_SAMPLE_PAUSE)
             found["earlier_status"] = text

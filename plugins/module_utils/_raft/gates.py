@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import typing as t
 
+from .._ovsdb.endpoint import one_spelling
 from .answer import Answer
 from .parse import ClusterStatus, ListedServer
 from .view import MAXIMUM_LAG, View, build_view, majority
 
 Name = t.Literal["one_leader", "quiet", "caught_up", "may_stop", "may_remove", "may_add"]
-# Before a server is stopped, `step_gates.py` also looks at the disks of the others.
+# With one of these, `step_gates.py` leaves the server out when it counts the disks that have room.
 OF_STOPS: frozenset[Name] = frozenset({"may_stop"})
 
 # Number of the last samples that are checked for uncommitted entries.
@@ -226,7 +227,8 @@ class _Gates:
         if member is None:
             return None
         self._leader_status()
-        found = [server for server in self.now.listed if member in (self.now.name(server), server.address, server.sid)]
+        place = one_spelling(member)
+        found = [s for s in self.now.listed if member in (self.now.name(s), s.sid) or place == one_spelling(s.address)]
         if not found and len(member) == 36:
             found = [server for server in self.now.listed if server.sid == member[:4]]
         if len(found) > 1:

@@ -25,7 +25,7 @@ from .ask import ask_member
 from .observation import DISK_MISSING, Observation
 from .patience import FINDS_OTHERS_SECONDS, LOADING_SECONDS
 from .record_dir import read_record
-from .start_check import Space, find_start_problem, measure_space
+from .start_check import Space, find_host_problem, find_start_problem, measure_space
 from .step_errors import check_unresponsive, is_listed, not_joined_error, read_progress, still_listed_error
 from .witness import Witness, number_or_none, parse_witness
 
@@ -49,6 +49,7 @@ class HostMember:
     revision: str = (
         ""  # digest of the settings that the process should run with; that of the settings on this host if empty
     )
+    address: str = ""  # the declared Raft address
 
     def environment(self) -> dict[str, str]:
         """Return the launcher's settings; empty if this host has none yet."""
@@ -77,7 +78,11 @@ class HostMember:
     def observe(self) -> Observation:
         """Return everything that a plan needs to know of this member. A file that cannot be examined is "unknown", never "absent"."""
         record = read_record(self.record, self.database)
-        observed = Observation(self.member, record=record.as_dict() if record else None)
+        observed = Observation(
+            self.member,
+            record=record.as_dict() if record else None,
+            host_problem=find_host_problem(self.address, "", Space(None, None)),
+        )
         environment = self.environment()
         if not environment or not os.access(self.launcher, os.X_OK):
             file_class, reason = self._unexamined_file()
@@ -105,12 +110,15 @@ class HostMember:
         state = pathlib.Path(environment.get("OVN_STATE_DIR", ""))
         # A server that has given up completes no file: only a restart helps it.
         space = space._replace(incomplete=observed.connected and (state / "incomplete").exists())
+        # A member that does not run is worth its start on a small disk, too.
+        needed = space if running else Space(None, None)
         return dataclasses.replace(
             observed,
             witness_index=witness.index_of(observed.sid or observed.file_sid),
             witnesses=witness.by_short_sid(),
-            # A member that does not run is worth its start on a small disk, too.
-            start_problem=find_start_problem(environment, space if running else Space(None, None)),
+            witness_entry=witness.entries.get(observed.sid or observed.file_sid or ""),
+            start_problem=find_start_problem(environment, needed),
+            host_problem=find_host_problem(self.address, environment.get("OVN_DB_FILE", ""), needed),
             starting=pid is not None or self._has_just_started(),
             file_bytes=space.file,
             free_bytes=space.free,
@@ -145,8 +153,10 @@ class HostMember:
         if observed.connected:
             file_class, reason = self.presence(environment.get("OVN_DB_FILE", "")), ""
             if file_class == "none":  # a disk that was unmounted under the server is no deleted file
-                file, _problem = self._examined_file(environment)
-                if file.get("class") == DISK_MISSING:
+                file, problem = self._examined_file(environment)
+                if problem:
+                    file_class, reason = "unknown", problem
+                elif file["class"] == DISK_MISSING:
                     file_class, reason = DISK_MISSING, file["reason"]
             return dataclasses.replace(
                 observed, file_class=file_class, file_reason=reason, file_cid=observed.cid, file_sid=observed.sid

@@ -10,6 +10,8 @@ acts, for as long as it acts: no other run acquires the lock before the act is o
 releases both when a process ends.
 
 The age is judged by this host's clock since its boot. It counts sleep and knows no jumps; a lock of an earlier boot has expired.
+
+What a lock permits is decided by pure functions (`LockRequest.yields_to`, `renewed`, `check_held`); the others read and write the file.
 """
 
 from __future__ import annotations
@@ -34,6 +36,13 @@ _POLL_SECONDS = 0.5
 _ACT_SECONDS = 1.0
 
 
+class Clock(t.NamedTuple):
+    """A host's clock: seconds since the boot `boot`."""
+
+    now: float
+    boot: str
+
+
 @dataclasses.dataclass(frozen=True)
 class Lock:
     """`expires` counts seconds since the boot `boot`."""
@@ -43,14 +52,13 @@ class Lock:
     expires: float
     boot: str
 
-    @property
-    def seconds_left(self) -> float:
+    def seconds_left(self, clock: Clock) -> float:
         """Return the seconds until it expires; not positive if it has expired."""
-        return self.expires - _now() if self.boot == _boot() else 0.0
+        return self.expires - clock.now if self.boot == clock.boot else 0.0
 
-    def as_dict(self) -> dict[str, t.Any]:
+    def as_dict(self, clock: Clock) -> dict[str, t.Any]:
         """Return what messages and callers show of another run."""
-        return {"holder": self.holder, "step": self.step, "seconds": max(0, int(self.seconds_left) + 1)}
+        return {"holder": self.holder, "step": self.step, "seconds": max(0, int(self.seconds_left(clock)) + 1)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,18 +71,36 @@ class LockRequest:
     ended_runs: tuple[str, ...] = ()
     break_lock: bool = False
 
-    def yields_to(self, current: Lock | None) -> bool:
-        if current is None or current.holder == self.holder or current.seconds_left <= 0:
+    def yields_to(self, current: Lock | None, clock: Clock) -> bool:
+        if current is None or current.holder == self.holder or current.seconds_left(clock) <= 0:
             return False
         return not self.break_lock and current.holder not in self.ended_runs
 
+    def lock(self, clock: Clock) -> Lock:
+        return Lock(self.holder, self.step, clock.now + self.seconds, clock.boot)
 
-def _now() -> float:
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+def renewed(current: Lock | None, request: LockRequest, clock: Clock, path: str) -> Lock:
+    """Return the extended lock if this run still holds it, also an expired one that no other run has acquired meanwhile; else `Refused`."""
+    if current is None or current.holder != request.holder:
+        raise Refused(_lost_message(path, current))
+    return request.lock(clock)
 
 
-def _boot() -> str:
-    return pathlib.Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+def check_held(current: Lock | None, holder: str, clock: Clock, path: str) -> None:
+    """Refuse to act unless the run `holder` holds the lock now."""
+    if current is None or current.holder != holder:
+        raise Refused(_lost_message(path, current))
+    if current.seconds_left(clock) <= 0:
+        raise Refused(
+            f"Nothing was done on this host: the lock {path} of this run expired {-current.seconds_left(clock):.0f} s ago. "
+            "Run again; raise ovn_central_wait_timeout if steps take longer than that."
+        )
+
+
+def read_clock() -> Clock:
+    boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return Clock(time.clock_gettime(time.CLOCK_BOOTTIME), boot)
 
 
 def _parse(text: str) -> Lock | None:
@@ -136,24 +162,24 @@ def acquire(path: str, request: LockRequest, wait_timeout: float, check_mode: bo
         if lock is None:
             return
         if deadline.expired and not (acting and deadline.elapsed < _ACT_SECONDS):
-            raise Refused(_held_message(path, lock, acting, deadline), held_by=lock.as_dict())
+            raise Refused(_held_message(path, lock, acting, deadline), held_by=lock.as_dict(read_clock()))
         if _has_caller_ended():
             raise OvnError(f"The lock {path} was not acquired: the run that asked for it has ended.")
-        time.sleep(min(_POLL_SECONDS, max(0.05, lock.seconds_left)) if not acting else 0.1)
+        time.sleep(min(_POLL_SECONDS, max(0.05, lock.seconds_left(read_clock()))) if not acting else 0.1)
 
 
 def _try(path: str, request: LockRequest, check_mode: bool) -> tuple[Lock | None, bool]:
     """Return None if the lock is acquired, else its holder and whether that still acts."""
     if check_mode:
         current = read_lock(path)
-        return (current if request.yields_to(current) else None), False
+        return (current if request.yields_to(current, read_clock()) else None), False
     with _opened(path) as file:
-        current = _parse(file.read())
-        if request.yields_to(current):
+        current, clock = _parse(file.read()), read_clock()
+        if request.yields_to(current, clock):
             return current, False
         if (current is None or current.holder != request.holder) and _is_acting(path):
-            return current or Lock("a run that has released its lock", "", _now(), _boot()), True
-        _write(file, Lock(request.holder, request.step, _now() + request.seconds, _boot()))
+            return current or Lock("a run that has released its lock", "", *clock), True
+        _write(file, request.lock(clock))
     return None, False
 
 
@@ -164,7 +190,7 @@ def _held_message(path: str, lock: Lock, acting: bool, deadline: Deadline) -> st
             f'The run "{lock.holder}" has ended or its lock has expired, but its step "{lock.step}" still runs on this host.{waited} '
             "Nothing was changed. Run again when that step is over."
         )
-    left = lock.as_dict()["seconds"]
+    left = lock.as_dict(read_clock())["seconds"]
     return (
         f'Another run works on this control plane: "{lock.holder}", step "{lock.step}".{waited} Wait for it. '
         f"If it is dead, its lock {path} expires in {left} s; to go on at once set ovn_central_break_lock=true."
@@ -179,14 +205,11 @@ def _has_caller_ended() -> bool:
 
 
 def renew(path: str, request: LockRequest, check_mode: bool = False) -> None:
-    """Extend the lock if this run still holds it, also an expired one that no other run has acquired meanwhile; else `Refused`."""
+    """Extend the lock as `renewed` decides."""
     if check_mode:
         return
     with _opened(path) as file:
-        current = _parse(file.read())
-        if current is None or current.holder != request.holder:
-            raise Refused(_lost_message(path, current))
-        _write(file, Lock(request.holder, request.step, _now() + request.seconds, _boot()))
+        _write(file, renewed(_parse(file.read()), request, read_clock(), path))
 
 
 def release(path: str, holder: str, check_mode: bool = False) -> str | None:
@@ -195,23 +218,11 @@ def release(path: str, holder: str, check_mode: bool = False) -> str | None:
         return None
     with _opened(path, "r" if check_mode else "a+") as file:
         current = _parse(file.read())
-        if current is not None and current.holder != holder and current.seconds_left > 0:
+        if current is not None and current.holder != holder and current.seconds_left(read_clock()) > 0:
             return current.holder
         if not check_mode:
             _write(file, None)
     return None
-
-
-def require_lock(path: str, holder: str) -> None:
-    """Refuse to act unless the run `holder` holds the lock on this host now."""
-    current = read_lock(path)
-    if current is None or current.holder != holder:
-        raise Refused(_lost_message(path, current))
-    if current.seconds_left <= 0:
-        raise Refused(
-            f"Nothing was done on this host: the lock {path} of this run expired {-current.seconds_left:.0f} s ago. "
-            "Run again; raise ovn_central_wait_timeout if steps take longer than that."
-        )
 
 
 @contextlib.contextmanager
@@ -220,7 +231,7 @@ def acting(path: str, holder: str) -> t.Iterator[None]:
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
     with open(_act_file(path), "a", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_SH)
-        require_lock(path, holder)
+        check_held(read_lock(path), holder, read_clock(), path)
         yield
 
 

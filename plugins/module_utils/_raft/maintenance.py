@@ -10,11 +10,11 @@ Progress (R29): a member that is broken or runs with settings of the past is han
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 
 from .._databases import OVSDB_ELECTION_TIMER
 from .._errors import Refused
+from .cluster_witness import Entry
 from .observation import DISK_MISSING, Observation
 from .record import Record
 from .recorded_cluster import WRITE_FAILED, RecordedCluster, describe_lost, status_of
@@ -23,6 +23,7 @@ from .replacement import Replacement
 from .step import Gate, History, Round, Run, Step, Unexamined, find_stopped, next_revision
 from .step_gates import StepGates
 from .view import majority
+from .witness import LogTerms
 
 # Seconds. An election takes up to three timers, and a restart must not disturb one.
 _ELECTION_SLACK = 2.0
@@ -55,6 +56,8 @@ class Maintenance:
         updated = self.cluster.record
         refusal: Refused | None = None
         try:
+            if self.history.refusal is not None:
+                raise self.history.refusal
             step = self._compare_with_witnesses() or self._step()
         except Refused as e:
             if updated == before and not any(
@@ -119,6 +122,7 @@ class Maintenance:
             for sid, index in o.witnesses.items()
             if sid[:4] in self.cluster.leader.listed
         ]
+        self._refuse_contradiction(self.cluster.leader)
         index, witness = max(known, default=(0, ""))
         last = status.log_next - 1
         if index <= last:
@@ -136,6 +140,18 @@ class Maintenance:
             f"compare the log of {self.cluster.database} with what {witness} remembers",
         )
 
+    def _refuse_contradiction(self, leader: Observation) -> None:
+        """Raise `Refused` if the leader's log cannot hold a committed entry that a member remembers: newer writes do not hide the loss."""
+        terms = leader.reported_answer.terms if leader.reported_answer is not None else LogTerms()
+        for o in self.cluster.observations.values():
+            entry = Entry(*o.witness_entry) if o.witness_entry is not None else None
+            if entry is not None and not self.cluster.is_unlisted(o.sid or o.file_sid) and terms.contradicts(entry):
+                raise Refused(
+                    f"{self.cluster.database} lost acknowledged writes: {o.member} remembers log entry {entry.log_index} of term {entry.term}, and the log of "
+                    f"the leader {leader.member} has another one there. An old copy or a damaged file was started. Nothing was changed. "
+                    f"Keep the file of {o.member}, which may have the entry, or accept the loss with {self.cluster.run.texts.accept_rollback}."
+                )
+
     def _step(self) -> Step | None:
         stopped = [
             o for o in self.cluster.observations.values() if not o.running and self.cluster.can_start_from_file(o)
@@ -148,6 +164,8 @@ class Maintenance:
                 f"start {self.cluster.database} on {', '.join(startable)} from the files that are there",
             )
         step = self._without_leader() if self.cluster.leader is None else self._with_leader()
+        if self.cluster.undecided and (step is None or step.action == "wait"):
+            raise Refused(self.cluster.undecided)
         if stopped and (step is None or step.action == "wait"):
             raise Refused(
                 f"{self.cluster.database} cannot start: "
@@ -163,8 +181,34 @@ class Maintenance:
         reason = f"wait for {', '.join(names)} to find the other members of {self.cluster.database}"
         return Step("wait", names, reason) if names else None
 
+    def _refuse_failed(self) -> None:
+        """Raise `Refused` if a quorum needs a member that would not come back after its failed write."""
+        running = self.cluster.running()
+        failed = [
+            o
+            for o in running
+            if o.write_failed and (o.start_problem or o.file_class == DISK_MISSING) and not o.replace_reason
+        ]
+        if not self.cluster.can_elect([o for o in running if o not in failed]):
+            for o in failed:
+                self.steps.refuse_start_problem(o)
+
+    def _refuse_gone(self) -> None:
+        """Raise `Refused` for a confirmed member that has to join again and would not start; not while a restart may bring back a leader."""
+        running = self.cluster.running()
+        if any(o.restart_reason and not o.connected and o.member not in self.cluster.failed for o in running):
+            return
+        lists = [o.listed for o in running if o.listed]
+        for o in self.cluster.observations.values():
+            is_removed = o.write_failed and o.sid is not None and all(o.sid[:4] not in listed for listed in lists)
+            if (o.is_lost or is_removed) and self.cluster.record.members[o.member].state == "confirmed":
+                self.steps.refuse_start_problem(o)
+
     def _with_leader(self) -> Step | None:
         refuse_undeclared(self.cluster)
+        if not self.cluster.missing:  # who leads without a quorum does not notice at once
+            self._refuse_failed()
+            self._refuse_without_quorum()
         for decide in (
             self._restart_disconnected,
             self._restart_alone,
@@ -179,58 +223,73 @@ class Maintenance:
             if step:
                 if step.action == "wait":
                     # What it waits for may be a restart: corrected settings have to reach the others, too (R29).
-                    with contextlib.suppress(Refused):
+                    try:
                         restart = self._restart()
                         step = restart if restart is not None and restart.action == "restart" else step
-                if self.cluster.missing:
-                    raise Unexamined(
-                        f"{self.cluster.database} needs a change ({step.reason}), but {', '.join(self.cluster.missing)} could not be examined. "
-                        f"{self.cluster.run.texts.reach} Nothing was changed."
-                    )
+                    except Refused as e:
+                        # The wait may end all the same; if it does not, the restart may be what is missing.
+                        between, problem = ";" if ": " in step.reason else ":", str(e).partition(" Correct that,")[0]
+                        step = dataclasses.replace(step, reason=f"{step.reason}{between} {problem.rstrip('.')}")
+                self._refuse_unexamined(step.reason)
                 return step
         return None
 
+    def _refuse_unexamined(self, reason: str) -> None:
+        if self.cluster.missing:
+            raise Unexamined(
+                f"{self.cluster.database} needs a change ({reason}), but {', '.join(self.cluster.missing)} could not be examined. "
+                f"{self.cluster.run.texts.reach} Nothing was changed."
+            )
+
     def _without_leader(self) -> Step | None:
         refuse_undeclared(self.cluster)
-        # A member that never joined has no vote: three of five that are declared may be all there are.
-        voters = [name for name, m in self.cluster.record.members.items() if self.cluster.may_vote(name, m)]
-        running = [o for o in self.cluster.observations.values() if o.running]
-        startable = [o for o in running if o.member in voters]
-        quorum = majority(len(voters))
-        if len(startable) >= quorum:
-            with_room = tuple(
-                name
-                for name in self.cluster.observations
-                if name in self.cluster.failed and self.cluster.observations[name].restart_reason
-            )
-            if with_room:  # even if others cannot be examined: it costs nothing
-                reason = f"restart {self.cluster.database} on {', '.join(with_room)}: {WRITE_FAILED}"
-                return Step("restart", with_room, reason)
-            if len([o for o in startable if o.member not in self.cluster.failed]) < quorum:
-                for name in sorted(self.cluster.failed):
-                    self.steps.refuse_start_problem(self.cluster.observations[name])
-            outdated = tuple(o.member for o in running if o.restart_reason and not o.is_lost)
-            timers = [status.election_timer for o in running if (status := status_of(o)) is not None]
-            patience = 3 * max(timers, default=OVSDB_ELECTION_TIMER) / 1000 + _ELECTION_SLACK
-            if (
-                outdated
-                and self.cluster.run.restart
-                and not self.cluster.run.adopt  # these are served, if at all, by what runs them now: one at a time or none
-                and not self.cluster.missing
-                and self.history.leaderless > patience
-            ):
-                for name in outdated:
-                    self.steps.refuse_start_problem(self.cluster.observations[name])
-                # All at once: no client is served now, and one alone may not understand the others.
-                reason = f"restart {self.cluster.database} on {', '.join(outdated)}: no member leads, and the settings have changed"
-                return Step("restart", outdated, reason)
-            doubtful = [o.member for o in self.cluster.observations.values() if self.cluster.has_foreign_sid(o)]
-            why = f", which alone knows whose file {', '.join(doubtful)} has" if doubtful else ""
-            reason = f"wait for {self.cluster.database} to elect a leader{why}{self._advise_start()}"
-            return Step("wait", tuple(o.member for o in running), reason)
-        if len(startable) + len([name for name in self.cluster.missing if name in voters]) >= quorum:
+        self._refuse_without_quorum()
+        running = self.cluster.running()
+        if not self.cluster.can_elect(running):
             return None  # the members that were not examined may well lead
-        lost = "; ".join(describe_lost(o) for o in self.cluster.observations.values() if not o.running) or "none"
+        with_room = tuple(
+            name
+            for name in self.cluster.observations
+            if name in self.cluster.failed
+            and self.cluster.observations[name].restart_reason
+            and self.cluster.observations[name].file_class != DISK_MISSING
+        )
+        if with_room:  # even if others cannot be examined: it costs nothing
+            reason = f"restart {self.cluster.database} on {', '.join(with_room)}: {WRITE_FAILED}"
+            return Step("restart", with_room, reason)
+        self._refuse_failed()
+        for o in self.cluster.observations.values():
+            if o.is_lost and self.cluster.record.members[o.member].state == "confirmed":
+                self._refuse_unexamined(f"{o.member} has to join again")  # whoever is elected
+        self._refuse_gone()
+        outdated = tuple(o.member for o in running if o.restart_reason and not o.is_lost)
+        timers = [status.election_timer for o in running if (status := status_of(o)) is not None]
+        patience = 3 * max(timers, default=OVSDB_ELECTION_TIMER) / 1000 + _ELECTION_SLACK
+        if (
+            outdated
+            and self.cluster.run.restart
+            and not self.cluster.run.adopt  # these are served, if at all, by what runs them now: one at a time or none
+            and not self.cluster.missing
+            and self.history.leaderless > patience
+        ):
+            for name in outdated:
+                self.steps.refuse_start_problem(self.cluster.observations[name])
+            # All at once: no client is served now, and one alone may not understand the others.
+            reason = f"restart {self.cluster.database} on {', '.join(outdated)}: no member leads, and the settings have changed"
+            return Step("restart", outdated, reason)
+        doubtful = [o.member for o in self.cluster.observations.values() if self.cluster.has_foreign_sid(o)]
+        why = f", which alone knows whose file {', '.join(doubtful)} has" if doubtful else ""
+        reason = f"wait for {self.cluster.database} to elect a leader{why}{self._advise_start()}"
+        return Step("wait", tuple(o.member for o in running), reason)
+
+    def _refuse_without_quorum(self) -> None:
+        """Raise `Refused` if nobody can lead. Who still calls itself leader has not noticed yet; a member that was not examined may lead alone by now."""
+        running = self.cluster.running()
+        if self.cluster.missing or self.cluster.can_elect(running):
+            return
+        votes, of = self.cluster.electorates(running)[0]
+        gone = [o for o in self.cluster.observations.values() if not o.running or o.file_class == "left"]
+        lost = "; ".join(map(describe_lost, gone)) or "none"
         accept = ""
         classes = {o.file_class for o in self.cluster.observations.values()}
         if "outdated-copy" in classes:
@@ -241,7 +300,7 @@ class Maintenance:
             )
         accept += self._advise_start()
         raise Refused(
-            f"{self.cluster.database} has no quorum: {len(startable)} of {len(voters)} members can run, {quorum} are needed. Not running: {lost}. "
+            f"{self.cluster.database} has no quorum: {votes} of {of} members can run, {majority(of)} are needed. Missing: {lost}. "
             f"Nothing is created or dropped by itself, and no run rebuilds a cluster from one member or a backup. Bring back a member with its file{accept}."
         )
 
@@ -322,6 +381,8 @@ class Maintenance:
                     f"{self.cluster.database}: a restart is due on {', '.join(o.member for o in due)} ({due[0].restart_reason})."
                 )
             return None
+        for o in due:
+            self.steps.refuse_start_problem(o)
         target = min(due, key=lambda o: (o.leader, -self.cluster.lag(o)))
         step = self.steps.restart_of(target)
         if len(self.cluster.record.members) == 1:

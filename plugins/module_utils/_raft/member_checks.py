@@ -148,6 +148,15 @@ class MemberChecks:
                 name,
                 f"{name} is unresponsive to the leader, which heard it {age}. Check the Raft port between them: firewall, certificates, routes.",
             )
+        lost = answer.terms.lost
+        if lost is not None:
+            self.findings.problem(
+                "lost_writes",
+                name,
+                f"Acknowledged writes were lost: {name} had log entry {lost.log_index} of term {lost.term}, and its log has another one there. Repair the "
+                "networks from Neutron (neutron-ovn-db-sync-util), then accept the loss with accept_rollback of ovn_cluster, "
+                "ovn_central_accept_rollback on machines.",
+            )
         self._lag(answer, entry)
         if status is not None and status.unknown_lines:
             self.findings.warning(

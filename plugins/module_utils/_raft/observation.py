@@ -33,9 +33,11 @@ class Observation:
     `starting`: the server has just started and needs time to find the others, so that it may take part without any step.
     `last_term` and `last_index` belong to the last log entry of the file, `witness_index` is the highest index that this member is known to have
     had. `witnesses` maps the first four digits of each server id to the highest committed index that this host has recorded of it.
+    `witness_entry` are term and index of the last entry that this member is known to have had committed.
     `replace_reason` says why a member that runs has to give way to a new one on its host: another program has its file, and would start it again.
     `ours`: False for one that is down where no unit of this collection was ever enabled for it, so that something else may start it again.
-    `start_problem` says why a start with the present settings and files would fail. Sizes are in bytes. None: not known.
+    `start_problem` says why a start with the present settings and files would fail, `host_problem` why it would fail with whatever a run writes: the
+    declared address is not here, the disk is full. Sizes are in bytes. None: not known.
     """
 
     member: str
@@ -59,7 +61,9 @@ class Observation:
     last_index: int | None = None
     witness_index: int | None = None
     witnesses: dict[str, int] = dataclasses.field(default_factory=dict)
+    witness_entry: tuple[int, int] | None = None
     start_problem: str = ""
+    host_problem: str = ""
     file_bytes: int | None = None
     free_bytes: int | None = None
     answer: dict[str, t.Any] = dataclasses.field(default_factory=dict)

@@ -12,17 +12,19 @@ a run that was killed is continued from what the next one observes.
 from __future__ import annotations
 
 import dataclasses
-import ipaddress
 import typing as t
 
+from .._addresses import literal
 from .._errors import Refused
-from .._ovsdb.endpoint import parse_endpoint
+from .._ovsdb.endpoint import one_spelling, parse_endpoint
 from .away import find_away, refuse_away, refuse_silent, wait_for
 from .maintenance import Maintenance
 from .observation import DISK_MISSING, OTHER_THAN_KNOWN, STARTABLE, Observation, newest_leader
 from .record import NO_SID, Member, Permit, Record, latest
 from .record_checks import refuse_by_record, refuse_cluster
+from .simulate import predict, predicted_gate
 from .step import (
+    UNUSABLE,
     Gate,
     History,
     Round,
@@ -32,9 +34,11 @@ from .step import (
     changed_address_message,
     find_cluster_ids,
     find_unexamined,
+    launcher_reason,
     next_revision,
     refuse_missing_disks,
     refuse_unusable_files,
+    returns_members,
     split_message,
     undeclared_member_message,
 )
@@ -45,11 +49,53 @@ def plan_round(
 ) -> Round:
     """Return the next round; `Refused` if a rule forbids to go on. `observations` lacks the members that could not be examined.
 
-    Called by `rounds.next_round`, which knows what rounds before have shown; by itself it plans from one observation.
+    Called by `rounds.next_round`, which knows what rounds before have shown; by itself it plans from one observation. A refusal that would follow
+    after some of the steps comes before the first of them (R27), except before one that only brings members back.
     """
-    decided = _plan_round(run, observations, gate, history or History())
-    lost = [name for name, o in observations.items() if o.file_class == DISK_MISSING and not o.running]
-    return _give_up_disks(decided, lost) if run.accept_lost_disk else decided
+    known = history or History()
+    decided = _plan_one(run, observations, gate, known)
+    if decided.step is None or decided.step.action == "wait" or decided.founding or returns_members(decided.step):
+        return decided
+    refusal = predict(_plan_one, run, observations, decided, known).refusal if _is_doubtful(observations) else None
+    return decided if refusal is None else _plan_one(run, observations, gate, History(refusal=refusal))
+
+
+def _is_doubtful(observations: t.Mapping[str, Observation]) -> bool:
+    """Return whether a member shows what may end the run later: prediction takes longer than planning, and most runs need none."""
+    return any(
+        o.start_problem
+        or o.replace_reason
+        or o.file_class in UNUSABLE
+        or o.file_class == DISK_MISSING
+        or (
+            o.connected
+            and not (o.recorded and o.member in o.recorded.members and o.recorded.members[o.member].sid == o.sid)
+        )
+        for o in observations.values()
+    )
+
+
+def predict_rounds(
+    run: Run, observations: t.Mapping[str, Observation], gate: Gate
+) -> tuple[list[str], dict[str, Observation]]:
+    """Return the reasons of all steps to come, in order, and the observations after them, for check mode; `Refused` as `plan_round`.
+
+    `gate` is asked for the first step only; a refusal after steps that only bring members back is the last of the reasons.
+    """
+    decided = plan_round(run, observations, gate)
+    if decided.refusal is not None:
+        raise decided.refusal
+    found = predict(_plan_one, run, observations, decided, History())
+    return [*found.reasons, *([] if found.refusal is None else [str(found.refusal)])], found.observations
+
+
+def _plan_one(run: Run, observations: t.Mapping[str, Observation], gate: Gate, history: History) -> Round:
+    decided = _plan_round(run, observations, gate, history)
+    if not run.accept_lost_disk:
+        return decided
+    return _give_up_disks(
+        decided, [name for name, o in observations.items() if o.file_class == DISK_MISSING and not o.running]
+    )
 
 
 def _give_up_disks(decided: Round, lost: t.Collection[str]) -> Round:
@@ -69,15 +115,18 @@ def _give_up_disks(decided: Round, lost: t.Collection[str]) -> Round:
 
 def _plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate, history: History) -> Round:
     _check_declared(run)
+    run = _with_known_spelling(run, observations)
     observed = [observations[name] for name in run.declared if name in observations]
     if run.accept_rollback:
+        if not run.accept_lost_disk:
+            _refuse_forgotten_disks(run, observed)
         observed = [
             dataclasses.replace(o, file_class="member") if o.file_class in OTHER_THAN_KNOWN else o for o in observed
         ]
     if run.accept_lost_disk:
         observed = [dataclasses.replace(o, file_class="none") if o.file_class == DISK_MISSING else o for o in observed]
     record = latest({o.member: o.recorded for o in observed}, len(run.declared))
-    refuse_by_record(run, record)
+    refuse_by_record(run, record, [o.member for o in observed if o.recorded and o.recorded.hold])
     away = find_away(run, record, observed)
     if away and record is not None:
         return Round(step=wait_for(run, away), recorded=record)
@@ -89,15 +138,37 @@ def _plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate,
     return Maintenance(run, record, observed, gate, history).round()
 
 
+def _refuse_forgotten_disks(run: Run, observed: t.Sequence[Observation]) -> None:
+    """Raise `Refused` before what tells a missing disk from a lost one is deleted with the rest of the witness (R32)."""
+    missing = ", ".join(o.member for o in observed if o.file_class == DISK_MISSING)
+    if missing:
+        raise Refused(
+            f"No rollback of {run.database} is accepted, because the disk of {missing} is not mounted, and would count as lost. "
+            f"Mount it, then run again, or accept its loss with {run.texts.accept_lost_disk}."
+        )
+    unknown = "; ".join(
+        f"on {o.member} {launcher_reason(o) or 'the directory cannot be read'}"
+        for o in observed
+        if o.file_class == "unknown"
+    )
+    if unknown:
+        raise Refused(
+            f"No rollback of {run.database} is accepted, because a file cannot be examined, and its disk would count as lost if it is away: {unknown}. "
+            "Correct that, then run again."
+        )
+
+
 def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) -> Round:
     """Return the first round as far as it is known before anything is installed; `Refused` if this run has to end before it changes a byte (R27).
 
     What the run itself may put right does not count yet: tools that are missing, settings and certificates of the past.
     """
     _check_declared(run)
-    observed = [dataclasses.replace(o, start_problem="") for o in observations.values() if o.member in run.declared]
+    run = _with_known_spelling(run, observations)
+    declared = [o for o in observations.values() if o.member in run.declared]
+    observed = [dataclasses.replace(o, start_problem=o.host_problem) for o in declared]
     record = latest({o.member: o.recorded for o in observed}, len(run.declared))
-    refuse_by_record(run, record)
+    refuse_by_record(run, record, [o.member for o in observed if o.recorded and o.recorded.hold])
     refuse_away(run, record, observed, find_away(run, record, observed))
     if any(o.file_class in ("unexamined", "unknown") and not o.connected for o in observed):
         cids = find_cluster_ids(observed)
@@ -107,10 +178,22 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
         refuse_silent(run, record, observed)
         return Round()
     checked = run if run.witnesses is not None else dataclasses.replace(run, witnesses=())
-    decided = plan_round(checked, {o.member: o for o in observed}, lambda _name, _observed, _member: "")
-    if decided.refusal is not None:
-        raise decided.refusal
+
+    def plan(members: t.Iterable[Observation]) -> Round:
+        return plan_round(checked, {o.member: o for o in members}, predicted_gate)
+
+    decided = plan(observed)
+    # A launcher judges its file by its own copy of the record: where that is older, this run writes it again, and the next round knows more.
+    if decided.refusal is not None and (refusal := plan(_judged_by(record, o) for o in observed).refusal) is not None:
+        raise refusal
     return decided
+
+
+def _judged_by(record: Record | None, o: Observation) -> Observation:
+    """Return the observation without the judgement of a launcher whose copy of the record is older."""
+    if o.file_class not in ("foreign-sid", "foreign-address") or o.recorded == record:
+        return o
+    return dataclasses.replace(o, file_class="member" if o.file_sid or o.connected else "none")
 
 
 def _check_declared(run: Run) -> None:
@@ -129,18 +212,25 @@ def _check_declared(run: Run) -> None:
         addresses[address] = name
 
 
+def _with_known_spelling(run: Run, observations: t.Mapping[str, Observation]) -> Run:
+    """Return the run with each address as its member has it: one address has several spellings, and launchers compare texts."""
+    known: dict[str, str] = {}
+    for o in observations.values():
+        recorded = o.recorded.members.values() if o.recorded else ()
+        for address in (*o.listed.values(), *(member.address for member in recorded if member.state == "confirmed")):
+            known.setdefault(one_spelling(address), address)
+    declared = {name: known.get(one_spelling(address), address) for name, address in run.declared.items()}
+    return run if declared == run.declared else dataclasses.replace(run, declared=declared)
+
+
 def _check_literals(run: Run) -> None:
     """Refuse names: one can mean loopback on its own host and something else elsewhere, and the address is the member's identity for good."""
     for name, address in run.declared.items():
-        try:
-            ipaddress.ip_address(parse_endpoint(address).host)
-        except ValueError:
-            if run.allow_names:
-                continue
+        if not (run.allow_names or literal(parse_endpoint(address).host)):
             raise Refused(
                 f"The {run.database} address of {name} would be {address}, a name. Set ovn_address to its IP address on the control-plane network; "
                 "with ovn_central_allow_names=true names of your DNS are used. Nothing was created."
-            ) from None
+            )
 
 
 def _found(run: Run, observed: list[Observation], gate: Gate, history: History) -> Round:
@@ -171,11 +261,7 @@ def _found(run: Run, observed: list[Observation], gate: Gate, history: History) 
             f"{run.database} has database files on {', '.join(occupied)} ({classes}), but no cluster id can be read from them "
             "and no state record exists. Nothing was created. Move the files away if they hold nothing, or restore the record."
         )
-    if run.expected_cid:
-        raise Refused(
-            f"Cluster {run.expected_cid} of {run.database} is expected, but there is neither a database nor a "
-            f"state record on {run.texts.any_place}. Restore them; nothing was created."
-        )
+    _refuse_expected(run)
     _check_literals(run)
     if not run.bootstrap or run.adopt:
         raise Refused(f"{run.database} does not exist yet, and {run.texts.bootstrap}")
@@ -185,6 +271,15 @@ def _found(run: Run, observed: list[Observation], gate: Gate, history: History) 
     members = {name: Member(address) for name, address in run.declared.items()}
     record = Record(run.database, members, revision=1, permit=Permit(first, run.name, run.time), formed=False)
     return Round(record, _create(run, first, observed), founding=True)
+
+
+def _refuse_expected(run: Run) -> None:
+    """Raise `Refused` before a cluster is created in the place of the expected one."""
+    if run.expected_cid:
+        raise Refused(
+            f"Cluster {run.expected_cid} of {run.database} is expected, but there is neither a database nor a "
+            f"state record of it on {run.texts.any_place}. Restore them; nothing was created."
+        )
 
 
 def _refuse_witnesses(run: Run) -> None:
@@ -207,16 +302,23 @@ def _adopt(run: Run, observed: list[Observation], cid: str, gate: Gate, history:
     members = {name: Member(address) for name, address in run.declared.items()}
     record = Record(run.database, members, cid=cid)
     leader = newest_leader(observed)
+    sources = observed if leader is None else [leader]
+    listed = {short: address for o in sources for short, address in o.listed.items()}
     for o in observed:
-        listed = (leader or o).listed
         sid = o.sid or o.file_sid
-        address = listed.get(sid[:4]) if sid and (o.running or o.file_class in STARTABLE) else None
-        if address and address != run.declared[o.member]:
+        # A server goes on without its database after it was removed; one that only began to join has neither a vote nor an address of its own.
+        is_joiner = o.file_class == "joining" and not o.connected
+        is_member = (
+            bool(sid) and not is_joiner and ((o.running and o.file_class != "left") or o.file_class in STARTABLE)
+        )
+        address = listed.get(sid[:4]) if sid else None
+        # A damaged file may be a copy of another member's: then that one is declared with the address.
+        if address and address != run.declared[o.member] and (is_member or address not in run.declared.values()):
             raise Refused(changed_address_message(run, o.member, address, run.declared[o.member]))
-        if sid and (o.running or o.file_class in STARTABLE):
+        if is_member:
             record = record.with_member(o.member, state="confirmed", sid=sid)
     known = {sid[:4] for o in observed for sid in (o.sid, o.file_sid) if sid}
-    for o in observed if leader is None else [leader]:
+    for o in sources:
         for short, address in sorted(o.listed.items()):
             # Recorded without it, the members that are declared would look like all there are.
             if short not in known and address not in run.declared.values():
@@ -256,10 +358,11 @@ def _resume_bootstrap(run: Run, record: Record, observed: list[Observation], gat
         named = record.with_member(permit.member, state="confirmed", sid=holder.sid or holder.file_sid)
         found = Maintenance(run, named.replace(cid=cid, permit=None), observed, gate, history, changed=True).round()
         return dataclasses.replace(found, recorded=record)
-    if run.adopt:
+    if run.adopt or not run.bootstrap:
         raise Refused(
             f"The first run on {run.database} was cut off before the cluster existed, and {run.texts.bootstrap} Nothing was created."
         )
+    _refuse_expected(run)
     missing = find_unexamined(run, observed)
     if missing:
         raise Unexamined(

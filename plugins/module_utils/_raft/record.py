@@ -266,7 +266,10 @@ def latest(copies: t.Mapping[str, Record | None], places: int | None = None) -> 
             f"The copies of the state record of {newest.database} name different clusters: {names}. "
             "Find out which cluster holds the data, keep its copies, remove the others, then run again."
         )
-    return _agreed({holder: record for holder, record in records.items() if record.revision == newest.revision}, places)
+    equal = {holder: record for holder, record in records.items() if record.revision == newest.revision}
+    agreed = _agreed(equal, places)
+    # A recovery that began while a run wrote the copies has reached some of them, perhaps not those of the newest revision.
+    return agreed.replace(hold=any(record.hold for record in records.values() if record.cid not in agreed.retired_cids))
 
 
 def _agreed(equal: t.Mapping[str, Record], places: int | None) -> Record:

@@ -8,13 +8,15 @@ What the record alone forbids a run, independent of the members: so it can be re
 
 from __future__ import annotations
 
+import typing as t
+
 from .._errors import Refused
 from .record import Record
 from .step import Run, changed_address_message
 
 
-def refuse_by_record(run: Run, record: Record | None) -> None:
-    """Raise `Refused` if this run may not work on a database with this record."""
+def refuse_by_record(run: Run, record: Record | None, held: t.Sequence[str] = ()) -> None:
+    """Raise `Refused` if this run may not work on a database with this record. `held` are the members whose copy is on hold."""
     if record is None:
         return
     if record.cid:
@@ -25,7 +27,8 @@ def refuse_by_record(run: Run, record: Record | None) -> None:
         )
     if record.hold:
         raise Refused(
-            f"The state record of {run.database} is on hold: a recovery is under way. Finish it, then run again."
+            f"The state record of {run.database} is on hold{' on ' if held else ''}{', '.join(held)}: a recovery is under way. "
+            "Finish it and clear the hold there, then run again. Nothing was changed."
         )
     if record.cid:
         _refuse_other_members(run, record)

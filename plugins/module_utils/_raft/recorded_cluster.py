@@ -10,6 +10,7 @@ is decided here. Pure.
 from __future__ import annotations
 
 import dataclasses
+import typing as t
 
 from .observation import DISK_MISSING, STARTABLE, Observation, newest_leader
 from .parse import ClusterStatus
@@ -35,6 +36,7 @@ class RecordedCluster:
         self.missing = find_unexamined(run, observed)
         self.is_contested = len([o for o in observed if o.leader and o.connected]) > 1
         self.warnings: list[str] = []
+        self.undecided = ""  # the refusal of a changed address; forbids all but bringing back a leader
 
     def _with_file_class(self, o: Observation) -> Observation:
         """Return the observation of the member's own host, with what the others know of it."""
@@ -51,11 +53,13 @@ class RecordedCluster:
 
     def has_foreign_sid(self, o: Observation) -> bool:
         """Return whether the file of a stopped member has a server id that is neither its own in the record nor that of another member."""
+        return not o.running and self._is_recorded_otherwise(o)
+
+    def _is_recorded_otherwise(self, o: Observation) -> bool:
         member = self.record.members.get(o.member)
-        others = {sid for x in self.as_observed.values() if x is not o for sid in (x.sid, x.file_sid)}
+        others = {sid for x in self.as_observed.values() if x.member != o.member for sid in (x.sid, x.file_sid)}
         return (
             o.file_class == "foreign-sid"
-            and not o.running
             and o.file_sid is not None
             and member is not None
             and member.state in ("confirmed", "replacing")
@@ -65,7 +69,9 @@ class RecordedCluster:
 
     def is_awaiting_leader(self, o: Observation) -> bool:
         """Return whether only a leader knows what its file is, and the other members can still elect one, which a refusal now would prevent."""
-        others = [x for x in self.as_observed.values() if x is not o and (x.running or self.can_start_from_file(x))]
+        others = [
+            x for x in self.as_observed.values() if x.member != o.member and (x.running or self.can_start_from_file(x))
+        ]
         return self.leader is None and self.has_foreign_sid(o) and len(others) >= majority(len(self.record.members))
 
     def has_never_joined(self, name: str, member: Member) -> bool:
@@ -119,6 +125,26 @@ class RecordedCluster:
             and all(other.sid != member.sid for other in self.observations.values())
         )
 
+    def has_joined_beside(self, o: Observation) -> bool:
+        """Return whether a member was wiped and joined by hand, and its file is needed to elect a leader.
+
+        A running member lists its recorded id and the id of its file, both at its address. After the removal of a lost member (R5) no list has both.
+        """
+        member = self.record.members.get(o.member)
+        if (
+            self.leader is not None
+            or member is None
+            or not self._is_recorded_otherwise(o)
+            or not (member.sid and o.file_sid)
+        ):
+            return False
+        beside = {member.sid[:4], o.file_sid[:4]}
+        return any(
+            beside <= {short for short, address in x.listed.items() if address == member.address}
+            for x in self.as_observed.values()
+            if x.running
+        )
+
     def is_recorded_elsewhere(self, o: Observation) -> bool:
         return o.file_class == "foreign-address" and self.is_listed_as_declared(o)
 
@@ -149,19 +175,28 @@ class RecordedCluster:
     def can_be_confirmed(self, o: Observation, member: Member) -> bool:
         """Return whether a member that is expected or being replaced takes part already, so that it only has to be confirmed.
 
-        The id that was given up counts only where the leader lists it: then it was never removed, and its file is as good as any.
+        The id that was given up counts only where the leader lists it, or, while nobody leads, each server that reports a list: then its removal was never
+        committed, and its vote may be needed.
         """
         if member.state not in ("expected", "replacing"):
             return False
         sid = o.sid if o.running else o.file_sid
+        if self.leader is None and not o.running:
+            lists = [x.listed for x in self.running() if x.listed and x.file_class != "joining"]
+            is_kept = member.state == "replacing" and o.file_class == "member" and sid is not None and sid == member.sid
+            # A file that this launcher never served may be an old copy, and nothing here remembers what it should have.
+            is_judged = o.ours or o.witness_index is not None
+            return is_kept and is_judged and bool(lists) and all(t.cast(str, sid)[:4] in listed for listed in lists)
         listed = self.leader is not None and not self.is_unlisted(sid) and sid is not None
-        if o.is_lost:  # a member all the same, whose file was removed before its join was recorded
-            return member.state == "expected" and member.sid != sid and o.connected and listed
+        if o.is_lost:  # a member all the same, whose file was removed or not written before its join was recorded
+            return member.state == "expected" and member.sid != sid and (o.connected or o.write_failed) and listed
         if o.connected and sid != member.sid:
             return member.state == "expected" or listed
         if o.running:
             return o.connected and listed
-        return o.file_class == "member" and listed and (sid == member.sid or self.listed_address(sid) == member.address)
+        is_copy = sid in self.sids_of_others(o)  # given up under the id of the member whose disk it was
+        is_own = sid == member.sid or self.listed_address(sid) == member.address
+        return o.file_class == "member" and listed and is_own and not is_copy
 
     def listed_address(self, sid: str | None) -> str | None:
         """Return the address under which the leader lists this server, None if it does not."""
@@ -176,14 +211,46 @@ class RecordedCluster:
         if member is None:  # declared since the record was written
             return False
         given_up = member.state == "expected" and member.sid is not None and member.sid == o.file_sid
-        return o.file_class in STARTABLE and member.state in ("expected", "confirmed") and not given_up
+        return (
+            o.file_class in STARTABLE
+            and member.state in ("expected", "confirmed")
+            and not given_up
+            and member.address == self.run.declared[o.member]
+        )
 
-    def may_vote(self, name: str, member: Member) -> bool:
-        """Return whether it is on record as a member, or its file is one's: a run may have ended before it recorded the join."""
-        if member.sid and member.state not in ("expected", "absent"):
-            return True
-        o = self.observations.get(name)
-        return o is not None and o.file_class == "member" and member.state == "expected" and o.file_sid != member.sid
+    def voters(self) -> list[str]:
+        """Return the members on record that vote, which one that never joined does not: three of five that are declared may be all there are."""
+        others = {o.file_sid for o in self.observations.values() if o.file_class in ("joining", "left")}
+        return [
+            name
+            for name, m in self.record.members.items()
+            if m.sid and m.sid not in others and m.state not in ("expected", "absent")
+        ]
+
+    def electorates(self, running: t.Sequence[Observation]) -> list[tuple[int, int]]:
+        """Return (votes, members) for the list of each of these servers, the longest first, and at last for the record.
+
+        A server counts votes by its own list. The record may lack a join or a removal that a run had no time to write, so it counts only where a
+        server reports no list.
+        """
+        voters = self.voters()
+        running = [o for o in running if o.file_class != "left"]
+        sids = {sid[:4] for o in running if (sid := o.sid or o.file_sid)}
+        lists = sorted(
+            (set(o.listed) for o in running if o.listed and not self.is_unlisted(o.sid)), key=len, reverse=True
+        )
+        found = [(len(sids & listed), len(listed)) for listed in lists]
+        if not lists or any(o.member in voters and not o.listed for o in running):
+            found.append((len({o.member for o in running}.intersection(voters)), len(voters)))
+        return found
+
+    def can_elect(self, running: t.Sequence[Observation]) -> bool:
+        """Return whether these servers can elect a leader."""
+        return any(votes >= majority(of) for votes, of in self.electorates(running))
+
+    def running(self) -> list[Observation]:
+        """Return the members whose server runs."""
+        return [o for o in self.observations.values() if o.running]
 
     def is_dispensable(self, o: Observation) -> bool:
         """Return whether the others are a majority of the leader's list."""
@@ -192,18 +259,14 @@ class RecordedCluster:
         ]
         return len(others) >= majority(len(self.listed))
 
-    def old_sid(self, o: Observation, member: Member) -> str | None:
+    def old_sid(self, member: Member) -> str | None:
         """Return the server id that has to leave the list before this member joins again, None if there is none.
 
         A record that was lost, or a file that was copied from another member, leaves the right one to be found by its address.
         """
-        others = self.sids_of_others(o)
-        if member.sid and member.sid not in others and not self.is_unlisted(member.sid):
+        if member.sid and self.listed_address(member.sid) == member.address:
             return member.sid
-        taken = {sid[:4] for sid in others} | {x.sid[:4] for x in self.observations.values() if x is not o and x.sid}
-        return next(
-            (short for short, address in self.listed.items() if address == member.address and short not in taken), None
-        )
+        return next((short for short, address in self.listed.items() if address == member.address), None)
 
     def sids_of_others(self, o: Observation) -> set[str]:
         """Return the server ids that the record gives to other members, those excepted that are given up."""
@@ -242,4 +305,5 @@ def describe_lost(o: Observation) -> str:
     if o.file_class == DISK_MISSING:
         return f"{o.member} ({o.file_reason.rstrip('.')})"
     known = f", log entry {o.last_index}" if o.last_index is not None else ""
-    return f"{o.member} ({o.file_class}{known})"
+    problem = f", and it would not start: {o.start_problem.rstrip('.')}" if o.start_problem else ""
+    return f"{o.member} ({o.file_class}{known}{problem})"

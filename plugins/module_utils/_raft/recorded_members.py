@@ -35,7 +35,7 @@ def refuse_strangers(cluster: RecordedCluster) -> None:
         raise Refused(split_message(cluster.run, {cid: ["the state record"], **others}))
     known = (
         *(cluster.is_failed_join, cluster.has_joined_again, cluster.has_older_record, cluster.is_recorded_elsewhere),
-        cluster.is_awaiting_leader,
+        *(cluster.is_awaiting_leader, cluster.has_joined_beside),
     )
     doubtful = [o for o in cluster.observations.values() if o.file_class in UNUSABLE]
     refuse_unusable_files(cluster.run, [o for o in doubtful if not any(fact(o) for fact in known)])
@@ -48,7 +48,11 @@ def update_record(cluster: RecordedCluster) -> None:
         if member is None or (member.address != address and cluster.has_never_joined(name, member)):
             cluster.record = cluster.record.replace(members={**cluster.record.members, name: Member(address)})
         elif member.address != address:
-            raise Refused(changed_address_message(cluster.run, name, member.address, address))
+            refusal = changed_address_message(cluster.run, name, member.address, address)
+            if cluster.leader is not None or member.state not in ("expected", "replacing"):
+                raise Refused(refusal)
+            # Only a leader knows whether it has ever joined, and a member that is down may be what keeps one from being elected (R29).
+            cluster.undecided = refusal
     for o in cluster.observations.values():
         member = cluster.record.members[o.member]
         if cluster.can_be_confirmed(o, member) or cluster.has_joined_again(o):
@@ -57,6 +61,8 @@ def update_record(cluster: RecordedCluster) -> None:
             if listed and listed != member.address:
                 raise Refused(changed_address_message(cluster.run, o.member, listed, cluster.run.declared[o.member]))
             cluster.record = cluster.record.with_member(o.member, state="confirmed", sid=sid)
+        elif cluster.has_joined_beside(o):
+            cluster.record = cluster.record.with_member(o.member, state="confirmed", sid=o.file_sid)
         elif cluster.has_joined_while_held_back(o, member):
             cluster.record = cluster.record.with_member(o.member, state="expected")
     if not cluster.record.formed and all(m.state == "confirmed" for m in cluster.record.members.values()):

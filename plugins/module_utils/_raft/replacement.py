@@ -58,20 +58,23 @@ class Replacement:
                 if step:
                     return step
             member = self._note_outcast(o, member)
+            # A server that was removed calls itself connected until its first attempt to be elected has failed.
+            takes_part = o.connected and not (self.cluster.listed and self.cluster.is_unlisted(o.sid))
             zombie = (
                 member.state == "confirmed"
                 and o.running
-                and not o.connected
+                and not takes_part
                 and (self.cluster.is_unlisted(member.sid) or self._is_replaced(o, member))
             )
             if not (member.state == "replacing" or (member.state == "confirmed" and (o.is_lost or zombie))):
                 continue
             if o.running and o.connected and not self.cluster.is_dispensable(o):
                 if any(m.state == "expected" for m in self.cluster.record.members.values()):
-                    self.cluster.warnings.append(
-                        f"{where} {o.member}: its file is gone, and the server goes on in memory until others have taken its data over. "
-                        "Do not stop it before."
-                    )
+                    if o.is_lost:
+                        self.cluster.warnings.append(
+                            f"{where} {o.member}: its file is gone, and the server goes on in memory until others have taken its data over. "
+                            "Do not stop it before."
+                        )
                     continue
                 if len(self.cluster.leader.listed) == 1:
                     raise Refused(
@@ -84,10 +87,12 @@ class Replacement:
                 self.pending_stop = self.pending_stop or Step("wait", step.members, f"{step.reason}: {unsettled}")
                 continue
             self.cluster.record = self.cluster.record.with_member(o.member, state="replacing")
-            old_sid = self.cluster.old_sid(o, member)
+            old_sid = self.cluster.old_sid(member)
             listed = not self.cluster.is_unlisted(old_sid)
             if o.running:
-                costs = listed and not self._is_replaced(o, member)
+                # What ends is the server that runs; after another join that is not the one on record.
+                running_sid = o.sid or (o.file_sid if o.file_class == "left" else old_sid)
+                costs = not self.cluster.is_unlisted(running_sid)
                 stop = self.steps.gated("may_stop", o.member, step) if costs else step
                 if stop.action == "stop":
                     return stop
@@ -127,9 +132,8 @@ class Replacement:
                 'Nothing was changed. Take it over while nothing writes: see "A cluster of one in a container" in docs/adopt.md.'
             )
         target = min(due, key=lambda o: (o.connected, o.leader, -self.cluster.lag(o)))
-        if target.leader and any(o.restart_reason for o in observations.values()):
+        if target.leader and self.cluster.run.restart and any(o.restart_reason for o in observations.values()):
             return None  # the leader comes last
-        self.steps.refuse_start_problem(target)
         step = Step(
             "stop", (target.member,), f"replace {self.cluster.database} on {target.member}: {target.replace_reason}"
         )
@@ -145,7 +149,7 @@ class Replacement:
                 reason=f"{step.reason}: {', '.join(others)} takes no part in the cluster{self.steps.disks_missing()}",
             )
         # Until the new one has joined, the cluster has a member less: each step of that has to be possible now.
-        old_sid = self.cluster.old_sid(target, members[target.member])
+        old_sid = self.cluster.old_sid(members[target.member])
         gates: list[tuple[Name, str | None]] = [("may_stop", target.member), ("may_remove", old_sid)]
         for gate, member in [("may_add", None), *gates] if target.connected else gates:
             step = self.steps.gated(gate, member, step)
@@ -168,7 +172,7 @@ class Replacement:
             and o.running
             and not o.connected
             and (
-                o.file_class == "left"
+                o.file_class in ("left", "none")  # whatever it was, what it joins with would be lost with it
                 or (o.file_class == "member" and o.sid is not None and self.cluster.is_unlisted(o.sid))
             )
             and not self.steps.unsettled()
@@ -183,8 +187,8 @@ class Replacement:
         """Return the step that gives up a file that never starts: the launcher moves it aside once the record names its server id."""
         if self.cluster.leader is None:
             raise AssertionError("only asked for when there is a leader")
-        is_copy = o.file_sid in self.cluster.sids_of_others(o)
-        if o.file_sid and not is_copy and not self.cluster.is_unlisted(o.file_sid):
+        # One that is listed elsewhere is a copy of another member's file, whatever the record knows of that one.
+        if o.file_sid and self.cluster.listed_address(o.file_sid) == member.address:
             kick = self._kick(o.file_sid, f"{o.file_sid}, the cut-off join of {o.member},")
             if kick is not None:
                 return kick
@@ -199,14 +203,12 @@ class Replacement:
             return None
         owned = {sid[:4] for o in self.cluster.observations.values() for sid in (o.sid, o.file_sid) if sid}
         owned |= {m.sid[:4] for m in self.cluster.record.members.values() if m.sid}
-        # Its file may have an id that no run has seen: of a first join, or of another one since its old id was given up.
-        unseen = {n for n, m in self.cluster.record.members.items() if m.sid is None or m.state == "expected"}
-        anonymous = any(
-            o.sid is None and (o.running or (o.file_class == DISK_MISSING and o.member in unseen))
-            for o in self.cluster.observations.values()
-        )
+        observed = self.cluster.observations.values()
+        anonymous = any(o.sid is None and o.running for o in observed)
+        # On a disk that is away may be a file with an id that no run has seen.
+        away = {self.cluster.record.members[o.member].address for o in observed if o.file_class == DISK_MISSING}
         heard = self.cluster.heard_sids()
         for short, address in sorted(self.cluster.leader.listed.items()):
-            if short not in owned and not anonymous and short not in heard:
+            if short not in owned and not anonymous and short not in heard and address not in away:
                 return self._kick(short, f"the ghost {short} at {address}")
         return None

@@ -159,7 +159,7 @@ def recorded_after(decided: Round) -> Record:
 
 
 def incomplete(run: Run, observations: t.Mapping[str, Observation]) -> list[str]:
-    """Return why the database is not as declared although no step is left, in one sentence for each member that takes no part (R34)."""
+    """Return why the database is not as declared although no step is left: a sentence for each member that takes no part, or may have lost its file (R34)."""
     missing = []
     for name in run.declared:
         o = observations.get(name)
@@ -177,6 +177,11 @@ def incomplete(run: Run, observations: t.Mapping[str, Observation]) -> list[str]
                     "See the log of its server, repair it, then run again.",
                 )
             missing.append(f"{run.database} on {name} takes no part in its cluster: {why.rstrip('.')}. {remedy}")
+        elif o.file_class == "unknown":  # what could not be examined is not done (R28)
+            why = o.file_reason.rstrip(".") or "its directory cannot be read"
+            missing.append(
+                f"{run.database} on {name} runs, and its file could not be found: {why}. Correct that, then run again."
+            )
     return missing
 
 

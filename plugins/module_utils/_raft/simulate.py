@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The whole ordered plan, for check mode: plays the rounds forward in a world where each step does what it says. Pure.
+The whole ordered plan: plays the rounds forward in a world where each step does what it says. Pure.
 """
 
 from __future__ import annotations
@@ -12,59 +12,73 @@ import dataclasses
 import typing as t
 import uuid
 
-from .._errors import OvnError
-from .observation import Observation
-from .plan import plan_round
-from .step import Gate, History, Run, Step
+from .._errors import Refused
+from .gates import OF_STOPS, Name
+from .observation import Observation, newest_leader
+from .record import Record
+from .step import Gate, History, Round, Run, Step
+from .view import majority
 
 _ROUNDS = 50
 
 
-def simulate(
-    run: Run, observations: t.Mapping[str, Observation], gate: Gate, history: History | None = None
-) -> list[str]:
-    """Return the reasons of all steps to come, in order. Gates are asked for the first step; later ones cannot be known yet."""
-    return predict_rounds(run, observations, gate, history)[0]
+class Prediction(t.NamedTuple):
+    """`reasons` of all steps to come, in order, the observations after the last of them, and the refusal that ends the plan, if one does."""
+
+    reasons: list[str]
+    observations: dict[str, Observation]
+    refusal: Refused | None = None
 
 
-def predict_rounds(
-    run: Run, observations: t.Mapping[str, Observation], gate: Gate, history: History | None = None
-) -> tuple[list[str], dict[str, Observation]]:
-    """Return the same, and the predicted observations after the last of these steps."""
+def predict(
+    plan: t.Callable[[Run, t.Mapping[str, Observation], Gate, History], Round],
+    run: Run,
+    observations: t.Mapping[str, Observation],
+    decided: Round,
+    history: History,
+) -> Prediction:
+    """Return what follows from the round that was decided; later ones are planned with `predicted_gate`."""
     predicted, reasons = dict(observations), list[str]()
     for _round in range(_ROUNDS):
-        try:
-            decided = plan_round(run, predicted, gate, history)
-        except OvnError as e:
-            if not reasons:
-                raise
-            return [*reasons, str(e)], predicted  # this stops a later round, not the one that comes now
         if decided.record:
-            predicted = {name: dataclasses.replace(o, record=decided.record.as_dict()) for name, o in predicted.items()}
-        if decided.refusal is not None:
-            if not reasons:
-                raise decided.refusal
-            return [*reasons, str(decided.refusal)], predicted
-        if decided.step is None:
-            return reasons, predicted
+            copy = decided.record.as_dict()
+            predicted = {name: _recorded(o, decided.record, copy) for name, o in predicted.items()}
+        if decided.refusal is not None or decided.step is None:
+            return Prediction(reasons, predicted, decided.refusal)
         reasons.append(decided.step.reason)
         if decided.step.action == "wait" or _too_few(decided.step, predicted):
-            return reasons, predicted
+            break
         predicted = _after(decided.step, predicted)
-        gate = _open
-    return reasons, predicted
+        try:
+            decided = plan(run, predicted, predicted_gate, history)
+        except Refused as e:
+            return Prediction(reasons, predicted, e)
+    return Prediction(reasons, predicted)
+
+
+def _recorded(o: Observation, record: Record, copy: dict[str, t.Any]) -> Observation:
+    """Return the observation with a copy of the record, by which the launcher knows a file that an older copy has called foreign."""
+    member = record.members.get(o.member)
+    is_own = o.connected or (member is not None and member.sid == o.file_sid)
+    known = is_own and o.file_class in ("foreign-sid", "foreign-address")
+    return dataclasses.replace(o, record=copy, file_class="member" if known else o.file_class)
 
 
 def _too_few(step: Step, predicted: t.Mapping[str, Observation]) -> bool:
-    """Return whether a recorded cluster has no quorum even after this start: then what comes next is unknown."""
+    """Return whether a start brings back too few members, so that what comes next is unknown."""
     record = next((o.record for o in predicted.values() if o.record), None) or {}
     members = [name for name, member in (record.get("members") or {}).items() if member["state"] != "expected"]
     running = {name for name, o in predicted.items() if o.running} | set(step.members)
     return step.action == "start" and bool(record.get("cid")) and 2 * len(running.intersection(members)) <= len(members)
 
 
-def _open(name: str, observations: t.Sequence[Observation], member: str | None) -> str:
-    return ""
+def predicted_gate(name: Name, observations: t.Sequence[Observation], member: str | None) -> str:
+    """Stand for gates that cannot be known yet: all are open, but for a stop that leaves no majority of the leader's list."""
+    left = {o.sid[:4] for o in observations if o.running and o.sid and o.member != member}
+    listed = next((set(o.listed) for o in observations if o.leader and o.connected), set())
+    if name not in OF_STOPS or not listed or len(left & listed) >= majority(len(listed)):
+        return ""
+    return f"without {member} only {len(left & listed)} of {len(listed)} members are left"
 
 
 def _after(step: Step, predicted: dict[str, Observation]) -> dict[str, Observation]:
@@ -73,6 +87,7 @@ def _after(step: Step, predicted: dict[str, Observation]) -> dict[str, Observati
         return {
             name: _relisted(o, {k: v for k, v in o.listed.items() if k != removed}) for name, o in predicted.items()
         }
+    former = newest_leader(predicted.values())
     acted = {name: _acted(step, predicted[name], predicted) for name in step.members}
     predicted = {**predicted, **acted}
     running = [o for o in predicted.values() if o.connected]
@@ -83,8 +98,9 @@ def _after(step: Step, predicted: dict[str, Observation]) -> dict[str, Observati
         listed.update({o.sid[:4]: _address(o) for o in acted.values() if o.sid})
         predicted = {name: _relisted(o, listed) for name, o in predicted.items()}
     if running and not any(o.leader for o in running):  # the others elect one
-        first = running[0]
-        predicted[first.member] = dataclasses.replace(first, leader=True, listed=predicted[first.member].listed)
+        first = predicted[running[0].member]
+        known = former.listed if former is not None else first.listed  # one that is behind is not elected
+        predicted[first.member] = dataclasses.replace(first, leader=True, listed=known)
     return predicted
 
 

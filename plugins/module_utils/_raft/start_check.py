@@ -45,12 +45,13 @@ def measure_space(database_file: str) -> Space:
 
 def find_start_problem(settings: t.Mapping[str, str], space: Space) -> str:
     """Return the first reason why a start with these settings of the launcher would fail, empty if none is known."""
-    return (
-        _program_problem()
-        or _tls_problem(settings)
-        or _address_problem(settings.get("OVN_LOCAL_ADDRESS", ""))
-        or find_space_problem(settings.get("OVN_DB_FILE", ""), space)
-    )
+    address, file = settings.get("OVN_LOCAL_ADDRESS", ""), settings.get("OVN_DB_FILE", "")
+    return _program_problem() or _tls_problem(settings) or find_host_problem(address, file, space)
+
+
+def find_host_problem(address: str, place: str, space: Space) -> str:
+    """Return why a server would not start on this host whatever its settings are, empty if no reason is known."""
+    return _address_problem(address) or find_space_problem(place, space)
 
 
 def _program_problem() -> str:

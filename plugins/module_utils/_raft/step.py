@@ -13,7 +13,7 @@ import typing as t
 
 from .._errors import Refused
 from .gates import Name
-from .observation import DISK_MISSING, Observation, newest_leader
+from .observation import DISK_MISSING, STARTABLE, Observation, newest_leader
 from .record import Record
 
 Action = t.Literal["start", "stop", "kick", "restart", "wait"]
@@ -81,11 +81,13 @@ class Round:
 class History:
     """What a single observation does not show.
 
-    `leaderless`: for how many seconds no observation has shown a leader. `ahead`: `Round.ahead` of the round before.
+    `leaderless`: for how many seconds no observation has shown a leader. `ahead`: `Round.ahead` of the round before. `refusal`: what would end
+    this run after some of its steps.
     """
 
     leaderless: float = 0.0
     ahead: int | None = None
+    refusal: Refused | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,6 +150,14 @@ class Run:
     adopt: bool = False  # members that others run are taken over, and nothing is created
 
 
+def returns_members(step: Step) -> bool:
+    """Return whether a step does no more than bring back members with their files, which no refusal may keep from it (R29)."""
+    return step.action in ("start", "restart") and all(
+        not target["connected"] if target["running"] else target["file_class"] in STARTABLE
+        for target in step.expects.values()
+    )
+
+
 def find_unexamined(run: Run, observed: t.Sequence[Observation]) -> list[str]:
     """Return the declared members that could not be examined: they were not reached, or a tool failed (R28)."""
     known = {o.member for o in observed if o.file_class != "unknown" or o.connected}
@@ -185,7 +195,9 @@ def changed_address_message(run: Run, member: str, recorded: str, declared: str)
     """Return the message for a member that is declared under another address than it has."""
     return (
         f"{member} has the {run.database} address {recorded}, {run.texts.declaration} says {declared}. "
-        "The address is part of a member's identity: change it back, then run again. Nothing was changed."
+        "The address is part of a member's identity: change it back, or declare the host that its disk came from, then run again. "
+        "If the old address is gone, docs/refusals.md has the steps by hand. "
+        "Nothing was changed."
     )
 
 
@@ -215,10 +227,14 @@ def refuse_missing_disks(run: Run, observed: t.Sequence[Observation]) -> None:
         )
 
 
+def launcher_reason(o: Observation) -> str:
+    """Return what the launcher says of a file, without a full stop. It refers operators to the playbook, whose message this becomes."""
+    return o.file_reason.partition(" Run the playbook")[0].rstrip(".")
+
+
 def refuse_unusable_files(run: Run, observed: t.Sequence[Observation]) -> None:
     for o in observed:
         if o.file_class in UNUSABLE:
-            # The launcher refers operators to the playbook, whose message this is.
-            reason = o.file_reason.partition(" Run the playbook")[0] or o.file_class
+            reason = launcher_reason(o) or o.file_class
             advice = " Move it away, then run again." if o.file_class == "foreign-sid" else ""
-            raise Refused(f"{run.database} on {o.member}: {reason.rstrip('.')}.{advice} Nothing was changed.")
+            raise Refused(f"{run.database} on {o.member}: {reason}.{advice} Nothing was changed.")

@@ -28,26 +28,34 @@ class StepGates:
     def gated(self, gate: Name, member: str | None, step: Step) -> Step:
         """Return the step if its gate is open now, else a wait that says why."""
         reason = self.gate(gate, list(self.cluster.observations.values()), member)
-        if gate in OF_STOPS and not reason:
-            reason = self._disks_full(member)
+        if not reason:
+            reason = self._disks_full(gate, member)
         return Step("wait", step.members, f"{step.reason}: {reason}{self.disks_missing()}") if reason else step
 
     def disks_missing(self) -> str:
         """Return what to do about members whose disk is not mounted: closed gates may wait for them, and they do not come back by themselves."""
         missing = [o for o in self.cluster.observations.values() if o.file_class == DISK_MISSING and not o.running]
-        # An adopted record does not know the id, but the leader's list has the address.
-        listed = [o for o in missing if self.cluster.old_sid(o, self.cluster.record.members[o.member])]
-        if not listed:
+        if not missing:
             return ""
-        return f"; {'; '.join(map(describe_lost, listed))}. Mount its disk, or accept the loss with {self.cluster.run.texts.accept_lost_disk}"
+        return f"; {'; '.join(map(describe_lost, missing))}. Mount its disk, or accept the loss with {self.cluster.run.texts.accept_lost_disk}"
 
-    def _disks_full(self, member: str | None) -> str:
-        """Return why no write would succeed without this member, empty if writes would: a server with a full disk answers as before, and keeps nothing."""
-        others = [o for o in self.cluster.observations.values() if o.member != member and o.connected]
+    def _disks_full(self, gate: Name, member: str | None) -> str:
+        """Return why nothing could be written after this step, or while it changes the list; empty if it could (R20).
+
+        A server with a full disk answers as before, and keeps nothing. A leader gives up when it cannot write.
+        """
+        is_stop = gate in OF_STOPS
+        others = [o for o in self.cluster.observations.values() if o.connected and not (is_stop and o.member == member)]
         full = [o.member for o in others if o.free_bytes is not None and o.free_bytes < _LEAST_FREE]
-        if not full or len(others) - len(full) >= majority(len(self.cluster.listed)):
+        leader = self.cluster.leader
+        if not is_stop and leader is not None and leader.member in full:
+            return f"the disk of the leader {leader.member} is full"
+        change = {"may_add": 1, "may_remove": -1}.get(gate, 0)
+        writable = len(others) - len(full) + max(change, 0)
+        if not full or writable >= majority(len(self.cluster.listed) + change):
             return ""
-        return f"the disk of {', '.join(full)} is full, so too few members could write without {member}"
+        without = f" without {member}" if is_stop else ""
+        return f"the disk of {', '.join(full)} is full, so too few members could write{without}"
 
     def unsettled(self) -> str:
         """Return why the leader's list may not last, empty if it will: with a removal that is not committed, the next leader has the member again."""

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 import typing as t
 
-if t.TYPE_CHECKING:
-    Version = tuple[int, int, int]
-else:  # Python 3.8 in a pod cannot evaluate it
-    Version = tuple
+Version = tuple[int, int, int]
 
 
 class Fault(t.NamedTuple):
-    """`fixed`: the first fixed release of each branch; newer branches have the fix, older ones never got it. `code`: that of the warning."""
+    """`fixed`: the first fixed release of each branch; newer branches have the fix, older ones never got it. `code`: the code of the warning.
+
+    Releases before `since` do not have the fault.
+    """
 
     code: str
     message: str
     fixed: tuple[Version, ...]
+    since: Version = (0, 0, 0)
 
     def in_version(self, version: Version) -> bool:
+        if version < self.since:
+            return False
         for first in self.fixed:
             if version[:2] == first[:2]:
                 return version < first
@@ -47,8 +50,25 @@ FAULTS = (
     ),
     Fault(
         "fault_pre_vote",
-        "without pre-vote an isolated member raises the term and forces an election when it returns",
-        ((3, 3, 0),),
+        "without a pre-vote that works, an isolated member raises the term and forces an election when it returns",
+        # 3.3.0 has a pre-vote, but members grant it although they hear a leader.
+        ((3, 3, 8), (3, 4, 5), (3, 5, 3), (3, 6, 2), (3, 7, 0)),
+    ),
+    Fault(
+        "fault_wrong_peer",
+        "after an address is reused, a member keeps its connection to the wrong server and does not reach the right one",
+        ((3, 3, 8), (3, 4, 5), (3, 5, 3), (3, 6, 2), (3, 7, 0)),
+    ),
+    Fault(
+        "fault_transfer",
+        "a leader that stops may hand the leadership to a dead member, so nothing is written until the next election",
+        ((2, 17, 10), (3, 0, 7), (3, 1, 5), (3, 2, 3), (3, 3, 1), (3, 4, 0)),
+    ),
+    Fault(
+        "fault_single_member",
+        "the server of a cluster with one member aborts when it loses the leadership (since 3.3.0)",
+        ((3, 3, 1), (3, 4, 0)),
+        since=(3, 3, 0),
     ),
 )
 

@@ -9,6 +9,39 @@ What a host remembers of how far the logs of the members have come. The launcher
 from __future__ import annotations
 
 import dataclasses
+import typing as t
+
+from .cluster_witness import Entry
+
+
+class LogTerms(t.NamedTuple):
+    """What a launcher publishes of its server's log. `bounds` are ascending pairs of index and term: from this index on, up to the next pair.
+
+    The last pair may be older than the latest election, so it gives a lowest term only. `lost` was committed and is not in the log any more.
+    """
+
+    bounds: tuple[tuple[int, int], ...] = ()
+    lost: Entry | None = None
+
+    def contradicts(self, entry: Entry) -> bool:
+        """Return whether this log cannot hold a committed entry. Terms never fall along a log; what a snapshot has replaced is unknown."""
+        before = [term for index, term in self.bounds if index <= entry.log_index]
+        after = [term for index, term in self.bounds if index > entry.log_index]
+        highest = (before[-1] if before else after[0]) if after else entry.term
+        return entry.term > highest or bool(before and entry.term < before[-1])
+
+
+def parse_log_terms(text: str) -> LogTerms:
+    """Read the lines of the launcher: `term INDEX TERM`, `lost TERM INDEX`. An unknown line is skipped."""
+    bounds, lost = list[tuple[int, int]](), None
+    for line in text.splitlines():
+        kind, *fields = line.split() or [""]
+        numbers = [number for number in map(number_or_none, fields) if number is not None]
+        if kind == "term" and len(numbers) == 2:
+            bounds.append((numbers[0], numbers[1]))
+        elif kind == "lost" and len(numbers) == 2:
+            lost = Entry(*numbers)
+    return LogTerms(tuple(bounds), lost)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,11 +49,13 @@ class Witness:
     """`servers` maps whole server ids of this host to indexes, `peers` the first four digits of others' ids. Indexes are of committed log entries.
 
     `stopped` has the ends of the logs at the last clean stop, which need not be committed: the others may have replaced those entries since.
+    `entries` has the last committed entry of each server of this host.
     """
 
     servers: dict[str, int] = dataclasses.field(default_factory=dict)
     peers: dict[str, int] = dataclasses.field(default_factory=dict)
     stopped: dict[str, int] = dataclasses.field(default_factory=dict)
+    entries: dict[str, Entry] = dataclasses.field(default_factory=dict)
 
     def index_of(self, sid: str | None) -> int | None:
         """Return the highest index that this server is known to have had, None if nothing is known."""
@@ -42,6 +77,7 @@ def parse_witness(text: str) -> Witness:
     servers: dict[str, int] = {}
     peers: dict[str, int] = {}
     stopped: dict[str, int] = {}
+    entries: dict[str, Entry] = {}
     for line in text.splitlines():
         kind, *fields = line.split() or [""]
         # `committed` and `stopped` name the term before the index.
@@ -54,7 +90,11 @@ def parse_witness(text: str) -> Witness:
             continue
         known = {"peer": peers, "stopped": stopped}.get(kind, servers)
         known[fields[0]] = max(int(fields[position]), known.get(fields[0], 0))
-    return Witness(servers, peers, stopped)
+        term = number_or_none(fields[1]) if kind == "committed" else None
+        if term is not None:
+            entry = Entry(term, int(fields[position]))
+            entries[fields[0]] = max(entry, entries.get(fields[0], entry))
+    return Witness(servers, peers, stopped, entries)
 
 
 def number_or_none(text: str | None) -> int | None:

@@ -23,10 +23,9 @@ from .._raft.cluster_witness import ClusterWitness, differs_meaningfully, merge_
 from .._raft.gates import gate_reason
 from .._raft.observation import Observation
 from .._raft.patience import FINDS_OTHERS_IN_PODS_SECONDS
-from .._raft.plan import plan_round
+from .._raft.plan import plan_round, predict_rounds
 from .._raft.record import Record
 from .._raft.rounds import converge
-from .._raft.simulate import predict_rounds
 from .._raft.step import Round, Step, Unexamined, find_unexamined
 from .observed import ObservedDatabase
 from .relays import Handover, Relays, is_rollout, relays_to_await

@@ -64,6 +64,7 @@ if [ "$code" -eq 0 ]; then
     esac
 fi
 [ "$code" -ge 128 ] || part version ovs-appctl -T 5 -t "$ctl" version
+part terms cat "$OVN_RUN_DIR/$stem.terms"
 part server ovsdb-client -t 3 query "unix:$OVN_RUN_DIR/$stem.sock" "$2"
 served=$code
 case $code$text in 0*'"connected":true'*) connected=yes ;; *) connected=no ;; esac
@@ -211,6 +212,7 @@ def parse_observation(
         last_index=running_index if running_index is not None else number_or_none(parsed.file.get("last_index")),
         witness_index=parsed.witness.index_of(sid or file_sid),
         witnesses=parsed.witness.by_short_sid(),
+        witness_entry=parsed.witness.entries.get(sid or file_sid or ""),
         # A server that has given up completes no file: only a restart helps it.
         start_problem=find_space_problem(
             f"pod {member}", parsed.space._replace(incomplete=connected and parsed.space.incomplete)
@@ -300,6 +302,9 @@ def _answer(database: str, member: str, parts: dict[str, list[_Part]], taken: fl
     version = parts.get("version", [_Part(1, "", "")])[-1]
     if version.code == 0:
         found["version"] = version.text
+    terms = parts.get("terms", [_Part(1, "", "")])[-1]
+    if terms.code == 0 and "cluster_status" in found:
+        found["log_terms"] = terms.text
     if not found and not parts:
         return failed_answer(member, database, "bad_answer", f"Pod {member} gave no answer about its database.")
     return Answer(member, database, **found, problems=tuple(problems), taken=taken)

@@ -24,10 +24,13 @@ from raft_observations import (
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import check_before_changes, plan_round
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import (
+    check_before_changes,
+    plan_round,
+    predict_rounds,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record, parse_record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import incomplete
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.simulate import predict_rounds
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import History, Round, Run, Unexamined
 
 ADOPTION = dataclasses.replace(RUN, adopt=True, bootstrap=False)
@@ -245,7 +248,7 @@ def test_a_leader_waits_for_the_restart_of_a_follower_that_a_gate_holds_back() -
 
 
 def test_a_member_that_would_not_come_back_is_not_stopped() -> None:
-    with pytest.raises(Refused, match=r"c1 is not restarted: it would not come back. no space"):
+    with pytest.raises(Refused, match=r"c1 is not started: it would not come back. no space"):
         decide([contained("c1", start_problem="no space"), *ALL[1:]])
 
 

@@ -11,14 +11,19 @@ from raft_observations import ADDRESSES, CID, LISTED, NAMES, RECORD, RUN, SIDS, 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Problem
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round, predict_rounds
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import incomplete
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.simulate import simulate
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Run
 
 NEW = "99990000-0000-4000-8000-000000000000"
 ELSEWHERE = "ssl:192.0.2.99:6643"
+
+
+FIVE_RUN = dataclasses.replace(RUN, declared={**ADDRESSES, "c4": "ssl:192.0.2.4:6643", "c5": "ssl:192.0.2.5:6643"})
+FIVE_SIDS = {**SIDS, "c4": SIDS["c1"].replace("1", "4"), "c5": SIDS["c1"].replace("1", "5")}
+FIVE_RECORD = RECORD.replace(members={n: Member(a, "confirmed", FIVE_SIDS[n]) for n, a in FIVE_RUN.declared.items()})
+ALL_FIVE = {FIVE_SIDS[n][:4]: a for n, a in FIVE_RUN.declared.items()}
 
 
 def decide(seen: t.Sequence[Observation], run: Run = RUN, closed: t.Collection[str] = ()) -> Round:
@@ -129,7 +134,8 @@ def test_nobody_waits_for_one_that_has_no_room(failed: t.Any) -> None:
     result = decide([full, up("c2"), up("c3")])
     assert result.step is None
     assert "northbound on c1 stopped after a failed write, and is not restarted" in result.warnings[0]
-    assert step(decide([full, up("c2"), lost("c3")]))[0] == "kick"
+    with pytest.raises(Refused, match=r"northbound on c1 is not restarted"):  # c2 alone commits no removal
+        decide([full, up("c2"), lost("c3")])
     assert step(decide([full, up("c2"), up("c3", restart_reason="new")]))[:2] == ("restart", ("c3",))
     electing = [full, *(up(n, connected=False, leader=False) for n in ("c2", "c3"))]
     assert step(decide(electing))[0] == "wait"
@@ -137,7 +143,7 @@ def test_nobody_waits_for_one_that_has_no_room(failed: t.Any) -> None:
 
 def test_check_mode_restarts_one_that_could_not_write_once(failed: t.Any) -> None:
     for seen in ([failed("c1"), up("c2"), up("c3")], [failed("c1"), failed("c2"), failed("c3", closed=True)]):
-        steps = simulate(RUN, {o.member: o for o in seen}, lambda *_: "")
+        steps = predict_rounds(RUN, {o.member: o for o in seen}, lambda *_: "")[0]
         assert len([sentence for sentence in steps if "restart northbound" in sentence]) == 1, steps
 
 
@@ -231,6 +237,15 @@ def test_a_wait_for_a_leader_names_the_file_that_needs_one() -> None:
     waiting = [up("c1", leader=False, connected=False), up("c2", leader=False, connected=False)]
     reason = step(decide([*waiting, down("c3", file_sid=NEW, file_class="foreign-sid")]))[2]
     assert reason == "wait for northbound to elect a leader, which alone knows whose file c3 has"
+
+
+@pytest.mark.parametrize("running", [False, True], ids=["its server is down", "its server runs"])
+def test_member_joined_by_hand_is_recorded_while_nobody_leads(running: bool) -> None:
+    listed = {**LISTED, NEW[:4]: ADDRESSES["c3"]}
+    joined = {"file_sid": NEW, "file_class": "foreign-sid"}
+    own = up("c3", sid=NEW, leader=False, connected=False, listed=listed, **joined) if running else down("c3", **joined)
+    other = up("c2", leader=False, connected=False, listed=listed)
+    assert members(decide([lost("c1"), other, own]))["c3"] == Member(ADDRESSES["c3"], "confirmed", NEW)
 
 
 def test_an_older_copy_of_the_record_calls_nobody_a_stranger() -> None:
@@ -339,6 +354,29 @@ def test_a_closed_gate_names_the_disk_of_a_member_whose_id_an_adopted_record_doe
     assert "c3 (the disk is away). Mount its disk" in reason
 
 
+@pytest.mark.parametrize("listed", [LISTED, WITHOUT_C3], ids=["removal", "join"])
+def test_full_disk_of_the_leader_keeps_members_from_changing(listed: dict[str, str]) -> None:
+    record = RECORD if listed is LISTED else with_state("c3", "expected", SIDS["c3"])
+    seen = [up("c1", record, listed=listed), up("c2", record, listed=listed, free_bytes=0), lost("c3", record)]
+    action, _members, reason = step(decide(seen))
+    assert (action, "the disk of the leader c2 is full" in reason) == ("wait", True)
+
+
+def test_full_disk_keeps_a_member_listed_whose_removal_too_few_could_write() -> None:
+    action, _members, reason = step(decide([up("c1", free_bytes=0), up("c2"), lost("c3")]))
+    assert (action, "the disk of c1 is full, so too few members could write" in reason) == ("wait", True)
+    record = with_state("c3", "expected", SIDS["c3"])
+    seen = [up("c1", record, listed=WITHOUT_C3, free_bytes=0), up("c2", record, listed=WITHOUT_C3), lost("c3", record)]
+    assert step(decide(seen))[:2] == ("start", ("c3",)), "with the new member two of three can write"
+
+
+def test_closed_gate_names_the_disk_of_a_removed_member() -> None:
+    """At size 2 no gate of a stop opens before it has joined again."""
+    away = lost("c3", file_class="disk-missing", file_reason="the disk is away.")
+    seen = [up("c1", restart_reason="new", listed=WITHOUT_C3), up("c2", listed=WITHOUT_C3), away]
+    assert "c3 (the disk is away). Mount its disk" in step(decide(seen, closed=["may_stop c1"]))[2]
+
+
 @pytest.mark.parametrize("gate", ["one_leader None", "quiet None"])
 def test_a_member_whose_removal_may_be_undone_is_neither_stopped_nor_held_back(gate: str) -> None:
     """The leader uses a list before a majority has it; the next leader may be without it, and then needs the member."""
@@ -391,3 +429,253 @@ def test_a_member_whose_disk_is_away_is_reported_with_what_to_do() -> None:
     assert RUN.texts.reach not in message
     (unreachable,) = incomplete(RUN, {o.member: o for o in (up("c1"), up("c2"))})
     assert unreachable.endswith(RUN.texts.reach)
+
+
+def test_a_running_member_whose_file_cannot_be_found_is_reported() -> None:
+    unsure = up("c3", file_class="unknown", file_reason="The launcher failed.")
+    (message,) = incomplete(RUN, {o.member: o for o in (up("c1"), up("c2"), unsure)})
+    assert message == (
+        "northbound on c3 runs, and its file could not be found: The launcher failed. Correct that, then run again."
+    )
+
+
+@pytest.mark.parametrize("file_class", ["broken", "outdated-copy", "dead-join"])
+def test_adoption_refuses_a_changed_address_of_a_file_that_does_not_start(file_class: str) -> None:
+    run = dataclasses.replace(RUN, declared={**ADDRESSES, "c3": ELSEWHERE})
+    seen = [up("c1", None), up("c2", None), down("c3", None, file_class=file_class)]
+    with pytest.raises(Refused, match=f"c3 has the northbound address {ADDRESSES['c3']}, the inventory says"):
+        decide(seen, run)
+
+
+def test_adoption_without_a_leader_refuses_a_changed_address_that_another_member_lists() -> None:
+    run = dataclasses.replace(RUN, declared={**ADDRESSES, "c3": ELSEWHERE})
+    alone = up("c2", None, leader=False, connected=False)
+    seen = [down("c1", None, file_class="none", file_sid=None, file_cid=None), alone]
+    with pytest.raises(Refused, match=f"c3 has the northbound address {ADDRESSES['c3']}, the inventory says"):
+        decide([*seen, down("c3", None, file_class="broken")], run)
+
+
+@pytest.mark.parametrize("file_class", ["broken", "dead-join"])
+def test_adoption_accepts_a_damaged_copy_of_another_members_file(file_class: str) -> None:
+    seen = [up("c1", None), up("c2", None), down("c3", None, file_class=file_class, file_sid=SIDS["c2"])]
+    assert members(decide(seen))["c3"].address == ADDRESSES["c3"]
+
+
+def test_a_damaged_copy_of_the_file_of_a_member_whose_disk_is_away_removes_only_its_own_id() -> None:
+    away = down("c1", None, file_class="disk-missing", file_sid=None, file_cid=None)
+    copy = down("c3", None, file_class="dead-join", file_sid=SIDS["c1"])
+    others = [up(n, None, sid=FIVE_SIDS[n], file_sid=FIVE_SIDS[n], listed=ALL_FIVE) for n in ("c2", "c4", "c5")]
+    removal = decide([away, copy, *others], FIVE_RUN, closed=["may_add None"]).step
+    assert removal is not None
+    assert (removal.action, removal.sid) == ("kick", SIDS["c3"][:4])
+
+
+def test_a_server_id_that_no_run_has_recorded_stays_while_the_disk_of_its_member_is_away() -> None:
+    listed = {**LISTED, NEW[:4]: ADDRESSES["c3"]}
+    away = down("c3", file_class="disk-missing", file_sid=None, file_cid=None)
+    assert decide([up("c1"), up("c2", listed=listed), away]).step is None
+
+
+def test_a_member_that_joined_by_hand_is_restarted_after_a_failed_write_when_nobody_leads(failed: t.Any) -> None:
+    """Its vote is needed: both of its server ids are listed."""
+    listed = {**LISTED, NEW[:4]: ADDRESSES["c3"]}
+    quiet = {"leader": False, "connected": False, "listed": listed}
+    beside = failed("c3", sid=NEW, file_sid=NEW, file_class="foreign-sid", listed=listed)
+    result = decide([up("c1", **quiet), up("c2", **quiet), beside])
+    assert members(result)["c3"].sid == NEW
+    assert step(result)[:2] == ("restart", ("c3",))
+
+
+def test_stop_of_a_server_that_no_list_has_passes_no_gate() -> None:
+    """It joined under another id than the recorded one, which is still listed, and was removed again."""
+    removed = up("c3", sid=NEW, file_sid=NEW, file_class="left", connected=False)
+    assert step(decide([up("c1"), up("c2"), removed], closed=["may_stop c3"]))[:2] == ("stop", ("c3",))
+    unknown = dataclasses.replace(removed, sid=None)
+    assert step(decide([up("c1"), up("c2"), unknown], closed=["may_stop c3"]))[:2] == ("stop", ("c3",))
+    listed = on_deleted_file("c3")
+    assert step(decide([up("c1"), up("c2"), listed], closed=["may_stop c3"]))[:2] == ("wait", ("c3",))
+
+
+NO_LOAD = {"start_problem": "certificate and key are no pair."}
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param([up("c1"), up("c2"), lost("c3", **NO_LOAD)], id="kick before the join"),
+        pytest.param([up("c1"), up("c2"), on_deleted_file("c3", **NO_LOAD)], id="stop before the join"),
+        pytest.param(
+            [up("c1", restart_reason="new"), up("c2", restart_reason="new"), up("c3", restart_reason="new", **NO_LOAD)],
+            id="restart of another member",
+        ),
+        pytest.param([lost("c1"), up("c2"), up("c3", restart_reason="new", **NO_LOAD)], id="replacement of another"),
+    ],
+)
+def test_start_problem_refuses_before_the_first_step(seen: list[Observation]) -> None:
+    with pytest.raises(
+        Refused, match=r"northbound on c3 is not .*started: it would not come back. certificate and key"
+    ):
+        decide(seen)
+
+
+def test_moved_disk_refuses_before_another_member_is_replaced() -> None:
+    moved = lost("c3")
+    copy = up("c2", sid=SIDS["c3"], file_sid=SIDS["c3"], leader=False)
+    with pytest.raises(Refused, match="answers on another host"):
+        decide([up("c1", leader=True, restart_reason="new"), copy, moved])
+
+
+def test_start_problem_of_another_member_keeps_none_from_starting_with_its_file() -> None:
+    seen = [down("c1"), down("c2"), down("c3", **NO_LOAD)]
+    assert step(decide(seen))[:2] == ("start", ("c1", "c2"))
+
+
+def test_foreseen_refusal_still_records_a_member_that_has_joined() -> None:
+    record = with_state("c1", "expected", None)
+    result = decide([up("c1", record), up("c2", record), lost("c3", record, **NO_LOAD)])
+    assert (result.step, members(result)["c1"].state, members(result)["c3"].state) == (None, "confirmed", "confirmed")
+    assert "it would not come back" in str(result.refusal)
+
+
+def test_changed_address_without_a_leader_keeps_no_member_from_its_restart() -> None:
+    run = dataclasses.replace(RUN, declared={**ADDRESSES, "c3": ELSEWHERE})
+    record = with_state("c3", "expected", None)
+    joiner = down("c3", record, file_class="joining", file_sid=NEW)
+    assert step(decide([down("c1", record), up("c2", record, leader=False), joiner], run))[:2] == ("start", ("c1",))
+    waiting = [up("c1", record, connected=False), up("c2", record, leader=False, connected=False), joiner]
+    with pytest.raises(Refused, match="c3 has the northbound address"):
+        decide(waiting, run)
+
+
+def test_adoption_records_no_server_that_has_left_its_cluster() -> None:
+    run = dataclasses.replace(RUN, declared={"c1": ADDRESSES["c1"]})
+    left = up("c1", None, file_class="left", connected=False, leader=False, sid=None, cid=None, listed={})
+    with pytest.raises(Refused, match="northbound has no quorum: 0 of 0 members can run"):
+        decide([left], run)
+
+
+def test_leader_that_does_not_tell_its_list_makes_nobody_a_stranger() -> None:
+    seen = [up("c1"), up("c2", listed={}), up("c3")]
+    assert decide(seen).step is None
+
+
+def test_connected_server_that_was_removed_has_to_join_again() -> None:
+    """It calls itself connected until its first attempt to be elected has failed."""
+    seen = [up(name, listed=WITHOUT_C3) for name in ("c1", "c2")]
+    assert step(decide([*seen, up("c3")]))[:2] == ("stop", ("c3",))
+
+
+def test_server_without_a_file_or_a_place_in_the_list_has_to_join_again() -> None:
+    record = with_state("c3", "expected", None)
+    seen = [up(name, record, listed=WITHOUT_C3) for name in ("c1", "c2")]
+    alone = on_deleted_file("c3", record, connected=False, leader=False, listed={})
+    assert step(decide([*seen, alone]))[:2] == ("stop", ("c3",))
+
+
+@pytest.mark.parametrize(
+    ("listed", "reports", "expected"),
+    [
+        pytest.param(LISTED, True, "wait", id="two removals that are not on record"),
+        pytest.param(ALL_FIVE, True, "2 of 5 members can run, 3 are needed", id="no removals"),
+        pytest.param({}, True, "2 of 5 members can run, 3 are needed", id="no list"),
+        pytest.param(LISTED, False, "wait", id="a server that loads its file"),
+    ],
+)
+def test_quorum_counts_by_the_lists_of_the_servers(listed: dict[str, str], reports: bool, expected: str) -> None:
+    quiet = {"leader": False, "connected": False, "listed": listed}
+    loads = {} if reports else {"listed": {}, "sid": None}
+    seen = [up("c1", FIVE_RECORD, **quiet), up("c2", FIVE_RECORD, **{**quiet, **loads})]
+    seen += [Observation(n, file_class="broken", record=FIVE_RECORD.as_dict()) for n in ("c3", "c4", "c5")]
+    if expected == "wait":
+        assert step(decide(seen, FIVE_RUN))[0] == "wait"
+        return
+    with pytest.raises(Refused, match=expected):
+        decide(seen, FIVE_RUN)
+
+
+def test_members_that_were_not_examined_may_have_a_quorum() -> None:
+    """A join that is not on record is found by the address that the others list."""
+    listed = {**{s: a for s, a in LISTED.items() if a != ADDRESSES["c3"]}, NEW[:4]: ADDRESSES["c3"]}
+    seen = [up("c1", leader=False, connected=False, listed=listed), lost("c2", file_class="broken")]
+    assert decide(seen).step is None
+
+
+def test_list_of_a_removed_server_gives_no_quorum() -> None:
+    """The leader lists c2 and c3 alone, and c3 is lost."""
+    listed = {short: address for short, address in LISTED.items() if address != ADDRESSES["c1"]}
+    with pytest.raises(Refused, match="1 of 2 members can run, 2 are needed"):
+        decide([up("c1"), up("c2", listed=listed), lost("c3")])
+
+
+def test_lost_quorum_says_why_members_would_not_start() -> None:
+    seen = [down("c1", **NO_LOAD), up("c2"), down("c3", **NO_LOAD)]
+    with pytest.raises(Refused, match=r"c1 \(member, and it would not start: certificate and key are no pair\)"):
+        decide(seen)
+
+
+def test_failed_write_with_room_is_restarted_although_another_one_has_none(failed: t.Any) -> None:
+    full = failed("c1", start_problem="/var/lib/ovn has 0 KiB free.")
+    quiet = {"leader": False, "connected": False}
+    assert step(decide([full, failed("c2"), up("c3", **quiet)]))[:2] == ("restart", ("c2",))
+
+
+def test_failed_write_is_not_restarted_without_its_disk(failed: t.Any) -> None:
+    away = failed("c2", file_class="disk-missing", file_reason="the disk is away.")
+    for leads in (True, False):
+        first = up("c1", leader=leads, connected=leads)
+        with pytest.raises(
+            Refused, match=r"northbound on c2 is not restarted: it would not come back. the disk is away"
+        ):
+            decide([first, away, lost("c3", file_class="broken")])
+
+
+def test_server_that_joins_keeps_no_member_from_starting_whose_disk_is_back() -> None:
+    record = with_state("c2", "replacing", SIDS["c2"])
+    record = record.with_member("c3", state="expected", sid=None)
+    two = {SIDS[n][:4]: ADDRESSES[n] for n in ("c1", "c2")}
+    joins = up("c3", record, sid=NEW, file_sid=NEW, file_class="joining", leader=False, connected=False, listed={})
+    waiting = up("c1", record, leader=False, connected=False, listed=two)
+    assert step(decide([waiting, down("c2", record), joins]))[:2] == ("start", ("c2",))
+
+
+@pytest.mark.parametrize(
+    "silent",
+    [
+        pytest.param({"file_class": "left", "sid": None, "cid": None}, id="removed"),
+        pytest.param({"sid": None, "starting": True}, id="loads its file"),
+    ],
+)
+def test_server_without_a_list_keeps_no_member_from_starting_whose_disk_is_back(silent: dict[str, t.Any]) -> None:
+    record = with_state("c3", "replacing", SIDS["c3"])
+    two = {SIDS[n][:4]: ADDRESSES[n] for n in ("c1", "c3")}
+    quiet = {"leader": False, "connected": False}
+    seen = [up("c1", record, listed=two, **quiet), up("c2", record, listed={}, **{**quiet, **silent})]
+    assert step(decide([*seen, down("c3", record)]))[:2] == ("start", ("c3",))
+
+
+@pytest.mark.parametrize("state", ["expected", "replacing"])
+def test_given_up_member_is_not_confirmed_while_the_leader_tells_no_list(state: str) -> None:
+    record = with_state("c3", state, SIDS["c3"])
+    seen = [up("c1", record, listed=WITHOUT_C3), up("c2", record, listed={}), down("c3", record)]
+    result = decide(seen, closed=["may_add None", "may_remove None"])
+    assert result.record is None or result.record.members["c3"].state != "confirmed"
+    assert result.step is None or result.step.action == "wait"
+
+
+@pytest.mark.parametrize(
+    ("ours", "listed", "starts"),
+    [
+        pytest.param(True, LISTED, True, id="each server lists it"),
+        pytest.param(True, WITHOUT_C3, False, id="a server does not list it"),
+        pytest.param(False, LISTED, False, id="nothing of ours has served the file"),
+    ],
+)
+def test_member_whose_disk_is_back_starts_while_nobody_leads(ours: bool, listed: dict[str, str], starts: bool) -> None:
+    record = with_state("c3", "replacing", SIDS["c3"])
+    waiting = up("c1", record, leader=False, connected=False, listed=listed)
+    seen = [waiting, lost("c2", record, file_class="broken"), down("c3", record, ours=ours)]
+    if starts:
+        assert step(decide(seen))[:2] == ("start", ("c3",))
+        return
+    with pytest.raises(Refused, match="has no quorum"):
+        decide(seen)

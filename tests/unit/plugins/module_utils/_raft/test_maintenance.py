@@ -401,6 +401,11 @@ def test_corrected_settings_reach_members_while_a_joiner_waits_for_them() -> Non
     members = [up("c1", EXPECTED_C3, restart_reason=BAD), up("c2", EXPECTED_C3, restart_reason=BAD), joiner("c3")]
     assert planned(decide(members)) == ("restart", ("c1",))
     assert planned(decide(members, closed=("may_stop",))) == ("wait", ("c3",))
+    members[0] = up("c1", EXPECTED_C3, restart_reason=BAD, start_problem="no space")
+    waited = decide(members).step
+    assert waited is not None
+    assert (waited.action, waited.members) == ("wait", ("c3",))
+    assert "northbound on c1 is not restarted: it would not come back. no space" in waited.reason
 
 
 def test_who_has_joined_is_noted_before_a_rule_refuses_the_rest() -> None:
@@ -431,6 +436,17 @@ def test_an_accepted_rollback_starts_the_files_as_they_are(file_class: str, word
     with pytest.raises(Refused, match=f"{words}.* ovn_central_accept_rollback=true"):
         decide(old)
     assert planned(decide(old, dataclasses.replace(RUN, accept_rollback=True))) == ("start", NAMES)
+
+
+def test_a_rollback_is_not_accepted_while_a_disk_is_missing() -> None:
+    members = [lost("c3", file_class="disk-missing"), up("c1"), up("c2")]
+    accepted = dataclasses.replace(RUN, accept_rollback=True)
+    with pytest.raises(Refused, match="disk of c3 is not mounted"):
+        decide(members, accepted)
+    assert planned(decide(members, dataclasses.replace(accepted, accept_lost_disk=True)))[0] == "kick"
+    members[0] = lost("c3", file_class="unknown", file_reason="ovsdb-tool failed.")
+    with pytest.raises(Refused, match=r"a file cannot be examined, .*: on c3 ovsdb-tool failed\. Correct that"):
+        decide(members, accepted)
 
 
 def test_an_accepted_lost_disk_is_a_lost_file() -> None:
@@ -471,7 +487,7 @@ def test_a_member_whose_disk_was_unmounted_under_it_is_reported_and_not_restarte
 
 def test_without_a_quorum_the_missing_disk_is_named() -> None:
     members = [lost(n, file_class="disk-missing", file_reason=f"{n}: not mounted.") for n in ("c1", "c2")]
-    with pytest.raises(Refused, match=r"Not running: c1 \(c1: not mounted\); c2 \(c2: not mounted\)"):
+    with pytest.raises(Refused, match=r"Missing: c1 \(c1: not mounted\); c2 \(c2: not mounted\)"):
         decide([*members, up("c3", leader=False, connected=False)])
 
 
@@ -546,6 +562,20 @@ def test_a_leader_that_lacks_what_another_remembers_is_compared_twice_and_refuse
         decide(members, history=History(ahead=120))
     accepted = dataclasses.replace(RUN, accept_rollback=True)
     assert planned(decide(members, accepted, history=History(ahead=120))) is None
+
+
+def test_leader_with_another_entry_in_the_place_of_a_committed_one_is_refused() -> None:
+    """The log has grown beyond the remembered entry, so its length shows nothing."""
+    members = [
+        down("c1", witness_entry=(1, 80)),
+        up("c2", answer={**status(), "log_terms": "term 2 1\nterm 70 2\n"}),
+        up("c3"),
+    ]
+    with pytest.raises(Refused, match=r"c1 remembers log entry 80 of term 1, .* leader c2 has another one there"):
+        decide(members)
+    assert planned(decide(members, dataclasses.replace(RUN, accept_rollback=True))) == ("start", ("c1",))
+    members[0] = down("c1", witness_entry=(1, 69))
+    assert planned(decide(members)) == ("start", ("c1",))
 
 
 def test_a_leader_that_has_caught_up_with_the_witness_of_a_round_before_goes_on() -> None:

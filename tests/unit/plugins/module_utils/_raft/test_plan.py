@@ -29,9 +29,8 @@ from raft_observations import (
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record, parse_record
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.simulate import simulate
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round, predict_rounds
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record, parse_record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Run
 
 
@@ -44,6 +43,14 @@ def steps(result: Round) -> tuple[str, tuple[str, ...]] | None:
 
 
 NAMED = {name: f"ssl:{name}:6643" for name in NAMES}
+
+CUT_OFF = Record(
+    "northbound",
+    {n: Member(ADDRESSES[n]) for n in NAMES},
+    revision=1,
+    permit=Permit("c1", "a run before", "2026-01-01T00:00:00Z"),
+    formed=False,
+)
 
 REFUSED: list[t.Any] = [
     pytest.param(
@@ -60,10 +67,22 @@ REFUSED: list[t.Any] = [
         id="no creation without leave",
     ),
     pytest.param(
+        [dataclasses.replace(blank(n), record=CUT_OFF.as_dict()) for n in NAMES],
+        dataclasses.replace(RUN, bootstrap=False),
+        "ovn_central_bootstrap",
+        id="no creation without leave after a first run that was cut off",
+    ),
+    pytest.param(
         [blank(n) for n in NAMES],
         dataclasses.replace(RUN, expected_cid=CID),
         "neither a database",
         id="an expected cluster is never created",
+    ),
+    pytest.param(
+        [blank(n, PERMIT) for n in NAMES],
+        dataclasses.replace(RUN, expected_cid=CID),
+        f"Cluster {CID} of northbound is expected",
+        id="no cut-off creation goes on where a cluster is expected",
     ),
     pytest.param(
         [down("c1", None), down("c2", None, file_cid=OTHER), blank("c3")],
@@ -344,6 +363,21 @@ def test_a_lost_record_is_adopted_with_a_warning() -> None:
     assert "adopted" in result.warnings[0]
 
 
+@pytest.mark.parametrize("record", [None, RECORD], ids=["adopted", "recorded"])
+def test_member_keeps_the_spelling_of_its_address(record: Record | None) -> None:
+    """Launchers compare texts, so the record has what the file has."""
+    spelled = {name: address.replace(":192", ":[192").replace(":6643", "]:6643") for name, address in ADDRESSES.items()}
+    if record is not None:
+        members = {name: dataclasses.replace(m, address=spelled[name]) for name, m in record.members.items()}
+        record = record.replace(members=members)
+    listed = {sid: spelled[name] for name, sid in zip(NAMES, LISTED)}
+    decided = decide([up(name, record, listed=listed) for name in NAMES])
+    assert steps(decided) is None
+    kept = decided.record or record
+    assert kept is not None
+    assert {name: member.address for name, member in kept.members.items()} == spelled
+
+
 def test_a_member_is_not_adopted_under_another_address_than_the_cluster_knows() -> None:
     declared = {**ADDRESSES, "c1": "tcp:192.0.2.99:6643"}
     with pytest.raises(
@@ -425,7 +459,7 @@ FORESEEN: list[t.Any] = [
 
 @pytest.mark.parametrize(("observations", "expected"), FORESEEN)
 def test_check_mode_foresees_every_step_in_order(observations: list[Observation], expected: list[str]) -> None:
-    reasons = simulate(RUN, {o.member: o for o in observations}, lambda _name, _seen, _member: "")
+    reasons = predict_rounds(RUN, {o.member: o for o in observations}, lambda _name, _seen, _member: "")[0]
     assert len(reasons) == len(expected)
     for reason, part in zip(reasons, expected):
         assert part in reason

@@ -203,30 +203,40 @@ def test_the_same_revision_can_be_written_twice(tmp_path: pathlib.Path) -> None:
     [
         pytest.param({"c1": 3, "c2": 3, "c3": 4}, None, 4, id="the highest revision counts"),
         pytest.param(
-            {"c1": "3 on hold", "c2": 3, "c3": 4}, None, 4, id="what differs in an older revision does not matter"
+            {"c1": "3 edited", "c2": 3, "c3": 4}, None, 4, id="what differs in an older revision does not matter"
         ),
-        pytest.param({"c1": "4 on hold", "c2": 4, "c3": 4}, 3, 4, id="of three places two agree"),
+        pytest.param({"c1": "4 edited", "c2": 4, "c3": 4}, 3, 4, id="of three places two agree"),
         pytest.param(
-            {"c1": "4 on hold", "c2": 4, "c3": 4}, None, None, id="without the number of places no majority is known"
+            {"c1": "4 edited", "c2": 4, "c3": 4}, None, None, id="without the number of places no majority is known"
         ),
-        pytest.param({"c1": "4 on hold", "c2": 4, "c3": 3}, 3, None, id="one against one"),
-        pytest.param({"c1": "4 on hold", "c2": 4, "c3": 4}, 5, None, id="two of five are no majority"),
+        pytest.param({"c1": "4 edited", "c2": 4, "c3": 3}, 3, None, id="one against one"),
+        pytest.param({"c1": "4 edited", "c2": 4, "c3": 4}, 5, None, id="two of five are no majority"),
     ],
 )
 def test_copies_of_one_revision_have_to_agree(copies: dict[str, t.Any], places: int | None, newest: int | None) -> None:
     records = {
-        holder: RECORD.replace(revision=4, hold=True)
-        if copy == "4 on hold"
-        else RECORD.replace(revision=3, hold=True)
-        if copy == "3 on hold"
+        holder: RECORD.replace(revision=4, epoch=9)
+        if copy == "4 edited"
+        else RECORD.replace(revision=3, epoch=9)
+        if copy == "3 edited"
         else RECORD.replace(revision=copy)
         for holder, copy in copies.items()
     }
     if newest is not None:
         assert latest(records, places) == RECORD.replace(revision=newest)
         return
-    with pytest.raises(Refused, match=r"on c1 and c2 are both revision 4, but differ in hold\."):
+    with pytest.raises(Refused, match=r"on c1 and c2 are both revision 4, but differ in epoch\."):
         latest(records, places)
+
+
+def test_hold_of_one_copy_counts() -> None:
+    """A recovery that began while a run wrote the copies has reached some of them."""
+    held = RECORD.replace(hold=True)
+    assert latest({"c1": held, "c2": RECORD, "c3": RECORD}, 3) == held
+    newer = RECORD.replace(revision=RECORD.revision + 1)
+    assert latest({"c1": held, "c2": newer, "c3": newer}, 3) == newer.replace(hold=True)
+    rebuilt = newer.replace(cid=OTHER, retired_cids=(str(RECORD.cid),))
+    assert latest({"c1": held, "c2": rebuilt, "c3": rebuilt}, 3) == rebuilt, "that recovery is over"
 
 
 def test_an_unreadable_copy_never_passes_for_absent(tmp_path: pathlib.Path) -> None:

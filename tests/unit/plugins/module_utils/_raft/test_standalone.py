@@ -39,8 +39,7 @@ def alone(tools: t.Any, *numbers: int) -> t.Any:
 def test_verdict(build: Build, verdict: str, writable: bool, codes: set[str], paper: t.Any) -> None:
     found = assess_foreign(build(paper).answers())
     assert (found.verdict, found.writable) == (verdict, writable)
-    faults = {"fault_join", "fault_leave", "fault_pre_vote"}
-    assert {reason.code for reason in found.reasons} - faults == codes
+    assert {reason.code for reason in found.reasons if not reason.code.startswith("fault_")} == codes
 
 
 def test_servers_without_raft_are_described(paper: t.Any) -> None:

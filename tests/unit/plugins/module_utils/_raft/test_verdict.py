@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pathlib
 import typing as t
@@ -336,7 +337,7 @@ CASES = [
         "healthy",
         True,
         set(),
-        {"fault_join", "fault_leave", "fault_pre_vote"},
+        {"fault_join", "fault_leave", "fault_pre_vote", "fault_wrong_peer", "fault_transfer"},
     ),
     Case(
         "a certificate that ends soon is a warning",
@@ -536,6 +537,18 @@ def test_answers_of_other_hosts_are_judged_the_same(case: Case, paper: t.Any) ->
     sent = [Answer.from_dict(json.loads(json.dumps(answer.as_dict()))) for answer in answers]
     assert sent == answers
     assert assess(sent, case.members) == assess(answers, case.members)
+
+
+def test_lost_entry_of_one_member_is_a_problem_of_the_cluster(paper: t.Any) -> None:
+    answers = paper.Raft(3).answers()
+    answers[1] = dataclasses.replace(answers[1], log_terms="term 2 1\nterm 9 7\nlost 5 12\n")
+    verdict = assess(answers, 3)
+    assert (verdict.verdict, verdict.writable, [reason.code for reason in verdict.reasons]) == (
+        "degraded",
+        True,
+        ["lost_writes"],
+    )
+    assert "m2 had log entry 12 of term 5" in verdict.reasons[0].message
 
 
 def test_members_are_described(paper: t.Any) -> None:

@@ -8,33 +8,52 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.version import faul
 
 
 @pytest.mark.parametrize(
-    ("version", "count"),
-    [
-        ((2, 17, 9), 3),
-        ((3, 1, 0), 3),
-        ((3, 1, 5), 2),
-        ((3, 2, 9), 2),
-        ((3, 3, 0), 2),
-        ((3, 3, 4), 1),
-        ((3, 3, 5), 0),
-        ((3, 4, 2), 1),
-        ((3, 5, 0), 1),
-        ((3, 5, 1), 0),
-        ((3, 6, 0), 0),
-        ((4, 0, 0), 0),
-    ],
-)
-def test_version_floors(version: tuple[int, int, int], count: int) -> None:
-    assert len(faults(version)) == count
-
-
-@pytest.mark.parametrize(
     ("version", "fixed"),
     [
-        ((2, 17, 9), {"fault_join": "2.17.10", "fault_leave": "3.3.5", "fault_pre_vote": "3.3.0"}),
-        ((3, 1, 0), {"fault_join": "3.1.5", "fault_leave": "3.3.5", "fault_pre_vote": "3.3.0"}),
-        ((3, 4, 0), {"fault_leave": "3.4.3"}),
-        ((3, 5, 1), {}),
+        (
+            (2, 17, 9),
+            {
+                "fault_join": "2.17.10",
+                "fault_leave": "3.3.5",
+                "fault_pre_vote": "3.3.8",
+                "fault_wrong_peer": "3.3.8",
+                "fault_transfer": "2.17.10",
+            },
+        ),
+        (
+            (3, 1, 0),
+            {
+                "fault_join": "3.1.5",
+                "fault_leave": "3.3.5",
+                "fault_pre_vote": "3.3.8",
+                "fault_wrong_peer": "3.3.8",
+                "fault_transfer": "3.1.5",
+            },
+        ),
+        ((3, 1, 5), {"fault_leave": "3.3.5", "fault_pre_vote": "3.3.8", "fault_wrong_peer": "3.3.8"}),
+        (
+            (3, 3, 0),
+            {
+                "fault_join": "3.3.1",
+                "fault_leave": "3.3.5",
+                "fault_pre_vote": "3.3.8",
+                "fault_wrong_peer": "3.3.8",
+                "fault_transfer": "3.3.1",
+                "fault_single_member": "3.3.1",
+            },
+        ),
+        ((3, 3, 1), {"fault_leave": "3.3.5", "fault_pre_vote": "3.3.8", "fault_wrong_peer": "3.3.8"}),
+        ((3, 3, 7), {"fault_pre_vote": "3.3.8", "fault_wrong_peer": "3.3.8"}),
+        ((3, 3, 8), {}),
+        ((3, 4, 0), {"fault_leave": "3.4.3", "fault_pre_vote": "3.4.5", "fault_wrong_peer": "3.4.5"}),
+        ((3, 4, 4), {"fault_pre_vote": "3.4.5", "fault_wrong_peer": "3.4.5"}),
+        ((3, 4, 5), {}),
+        ((3, 5, 2), {"fault_pre_vote": "3.5.3", "fault_wrong_peer": "3.5.3"}),
+        ((3, 5, 3), {}),
+        ((3, 6, 1), {"fault_pre_vote": "3.6.2", "fault_wrong_peer": "3.6.2"}),
+        ((3, 6, 2), {}),
+        ((3, 7, 0), {}),
+        ((4, 0, 0), {}),
     ],
 )
 def test_the_next_release_with_the_fix_is_named(version: tuple[int, int, int], fixed: dict[str, str]) -> None:

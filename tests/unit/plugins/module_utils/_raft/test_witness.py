@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.witness import number_or_none, parse_witness
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness import Entry
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.witness import (
+    LogTerms,
+    number_or_none,
+    parse_log_terms,
+    parse_witness,
+)
 
 SID = "abcd0000-0000-4000-8000-000000000001"
 OTHER = "ef010000-0000-4000-8000-000000000002"
@@ -39,6 +45,38 @@ def test_all_servers_by_four_digits_and_what_they_committed() -> None:
 
 def test_an_unknown_server_has_no_index() -> None:
     assert parse_witness("peer abcd 9\n").index_of(None) is None
+
+
+def test_last_committed_entry_has_the_highest_term() -> None:
+    text = (
+        f"committed {SID} 3 14\ncommitted {SID} 2 16\ncommitted {OTHER} 4 2\nserver {SID} 16 -\ncommitted {SID} x 20\n"
+    )
+    assert parse_witness(text).entries == {SID: Entry(3, 14), OTHER: Entry(4, 2)}
+
+
+@pytest.mark.parametrize(
+    ("entry", "contradicts"),
+    [
+        pytest.param(Entry(2, 12), False, id="the first entry that is published"),
+        pytest.param(Entry(2, 19), False, id="the last one of its term"),
+        pytest.param(Entry(2, 20), True, id="replaced by one of a newer term"),
+        pytest.param(Entry(2, 900), True, id="lost, and the log is longer than it was"),
+        pytest.param(Entry(3, 15), True, id="of a newer term than the log has there"),
+        pytest.param(Entry(5, 20), False, id="in the place where its term begins"),
+        pytest.param(Entry(6, 40), False, id="a newer leader, of which nothing is published yet"),
+        pytest.param(Entry(1, 5), False, id="before what is published"),
+        pytest.param(Entry(3, 5), True, id="before what is published, and of a newer term than later entries"),
+    ],
+)
+def test_committed_entry_contradicts_a_log_without_it(entry: Entry, contradicts: bool) -> None:
+    terms = parse_log_terms("term 12 2\nterm 20 5\nfuture 1 2\nterm x 3\n")
+    assert terms == LogTerms(((12, 2), (20, 5)))
+    assert terms.contradicts(entry) is contradicts
+
+
+def test_log_without_published_terms_contradicts_nothing() -> None:
+    assert not parse_log_terms("lost 2 10\n").contradicts(Entry(7, 1))
+    assert parse_log_terms("lost 2 10\n").lost == Entry(2, 10)
 
 
 @pytest.mark.parametrize(("text", "number"), [("12", 12), ("", None), (None, None), ("-1", None), ("²", None)])

@@ -40,7 +40,7 @@ def address(name: str) -> str:
 
 
 def sid(name: str) -> str:
-    return f"bbbbbbbb-1111-4111-8111-00000000000{name[-1]}"
+    return f"bbb{name[-1]}bbbb-1111-4111-8111-000000000000"
 
 
 def record(**states: str) -> Record:
@@ -247,7 +247,7 @@ def test_the_witness_of_a_refused_database_stays(monkeypatch: pytest.MonkeyPatch
 
 
 def up(name: str, **changes: t.Any) -> Observation:
-    listed = {sid(other)[:4] + other[-1]: address(other) for other in NAMES}
+    listed = {sid(other)[:4]: address(other) for other in NAMES}
     state = {"file_class": "member", "file_cid": CID, "file_sid": sid(name), "cid": CID, "sid": sid(name)}
     shown = {**state, "running": True, "connected": True, "leader": name == NAMES[0], "listed": listed, **changes}
     return Observation(name, record=record().as_dict(), **shown)

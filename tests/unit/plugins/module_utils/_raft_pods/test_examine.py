@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import ExecResult
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness import Entry
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.witness import LogTerms
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.examine import (
     examine_command,
     parse_examination,
@@ -101,6 +103,15 @@ def test_a_member_that_takes_part_is_the_witness_of_itself() -> None:
     assert (found.file_bytes or 0) > 10000
     assert found.start_problem == ""
     assert (found.free_bytes or 0) > 2**20
+
+
+def test_terms_that_the_launcher_of_a_pod_publishes_are_in_its_answer() -> None:
+    whole = captured("leader")
+    published = whole._replace(stdout=whole.stdout.replace("@end", "@terms 0\n term 2 1\n lost 1 9\n@end"))
+    found = parse_observation("northbound", "m1", published, pod(), "r1", None)
+    assert found is not None
+    assert found.reported_answer is not None
+    assert found.reported_answer.terms == LogTerms(((2, 1),), Entry(1, 9))
 
 
 def test_a_file_system_that_is_too_small_for_a_snapshot_hinders_a_start() -> None:

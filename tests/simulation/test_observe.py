@@ -1,0 +1,64 @@
+"""What the model prints during elections, joins and removals is what the product's parser knows."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.parse import ClusterStatus
+from simulation.events import Event
+from simulation.explore import STARTS
+from simulation.observe import observe_member
+from simulation.runs import play
+from simulation.world import NORTHBOUND, Raft, World
+
+
+def status_after(events: t.Sequence[Event], name: str) -> ClusterStatus:
+    world = STARTS["three machines"].world()
+    for event in events:
+        play(world, event)
+    return status_of(world, name)
+
+
+def status_of(world: World, name: str) -> ClusterStatus:
+    answer = observe_member(world, NORTHBOUND, world.hosts[name]).reported_answer
+    assert answer is not None
+    assert answer.status is not None
+    assert not answer.status.unknown_lines
+    return answer.status
+
+
+@pytest.mark.parametrize(
+    ("events", "role", "status", "leader"),
+    [
+        pytest.param((), "follower", "cluster member", "known", id="follower"),
+        pytest.param((("hesitate",), ("crash", "m1")), "candidate", "cluster member", "unknown", id="first election"),
+        pytest.param(
+            (("hesitate",), ("crash", "m1"), ("crash", "m2"), ("time",)),
+            "candidate",
+            "disconnected from the cluster (election timeout)",
+            "unknown",
+            id="election without a majority",
+        ),
+        pytest.param((("hesitate",), ("rejoin", "m3")), "follower", "joining cluster", "unknown", id="joining"),
+    ],
+)
+def test_status_of_a_member_is_parsed(events: t.Sequence[Event], role: str, status: str, leader: str) -> None:
+    found = status_after(events, "m3")
+    assert (found.role, found.status) == (role, status)
+    assert (found.leader == "unknown") == (leader == "unknown")
+
+
+def test_leader_reports_a_joiner() -> None:
+    (change,) = status_after((("hesitate",), ("rejoin", "m3")), "m1").changes
+    assert (change.kind, change.phase) == ("adding", "adding: catchup")
+
+
+def test_leader_reports_changes_that_are_not_committed() -> None:
+    world = STARTS["three machines"].world()
+    play(world, ("slow", "m2"))
+    sid = status_of(world, "m3").server_id
+    Raft(world, NORTHBOUND).kick(world.hosts["m1"], sid)
+    (change,) = status_of(world, "m1").changes
+    assert (change.kind, change.sid, change.phase) == ("removing", sid[:4], "removing")
