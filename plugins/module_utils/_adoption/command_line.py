@@ -11,14 +11,31 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-# Options of these daemons that take their value from the next word if it is not behind an equals sign.
-_WITH_VALUE = frozenset(
-    {
-        *("--remote", "--unixctl", "--log-file", "--user", "--sync-from", "--record", "--config-file"),
-        *("--private-key", "--certificate", "--ca-cert", "--bootstrap-ca-cert", "--peer-ca-cert", "--ssl-protocols"),
-        *("--ssl-ciphers", "--ovnnb-db", "--ovnsb-db", "--n-threads", "--unsafe-precommit-delay"),
-    }
-)
+# Whether the value of an option may be the next word, must be behind an equals sign, or does not exist. tests/integration/test_processes.py compares
+# this with what the programs say of themselves.
+REQUIRED, OPTIONAL, NO_VALUE = "required", "optional", "none"
+_COMMON = {
+    **dict.fromkeys(("--unixctl", "--user", "--syslog-method", "--syslog-target"), REQUIRED),
+    **dict.fromkeys(("--private-key", "--certificate", "--ca-cert"), REQUIRED),
+    **dict.fromkeys(("--ssl-protocols", "--ssl-ciphers", "--ssl-ciphersuites"), REQUIRED),
+    **dict.fromkeys(("--pidfile", "--log-file", "--verbose"), OPTIONAL),
+    **dict.fromkeys(("--detach", "--monitor", "--no-chdir", "--overwrite-pidfile", "--no-self-confinement"), NO_VALUE),
+    **dict.fromkeys(("--help", "--version"), NO_VALUE),
+}
+OPTIONS = {
+    "ovsdb-server": {
+        **_COMMON,
+        **dict.fromkeys(("--remote", "--run", "--sync-from", "--sync-exclude-tables", "--config-file"), REQUIRED),
+        **dict.fromkeys(("--bootstrap-ca-cert", "--peer-ca-cert"), REQUIRED),
+        **dict.fromkeys(("--record", "--replay"), OPTIONAL),
+        **dict.fromkeys(("--active", "--no-dbs", "--disable-file-column-diff"), NO_VALUE),
+    },
+    "ovn-northd": {
+        **_COMMON,
+        **dict.fromkeys(("--ovnnb-db", "--ovnsb-db", "--n-threads"), REQUIRED),
+        **dict.fromkeys(("--dry-run", "--options"), NO_VALUE),
+    },
+}
 _SHORT = {"-p": "--private-key", "-c": "--certificate", "-C": "--ca-cert"}
 
 
@@ -38,17 +55,25 @@ class CommandLine:
         return self.options.get("--remote", ())
 
 
-def parse_command_line(arguments: t.Sequence[str]) -> CommandLine:
-    """Return what the arguments after the program's name say."""
+def parse_command_line(arguments: t.Sequence[str], program: str = "") -> CommandLine:
+    """Return what the arguments after the program's name say, read as getopt_long(3) does.
+
+    The options of another program than those in OPTIONS have their values behind equals signs.
+    """
+    known = OPTIONS.get(program, {})
     files: list[str] = []
     options: dict[str, tuple[str, ...]] = {}
     words = iter(arguments)
     for word in words:
+        if word == "--":
+            files += words
+            break
         if word[:2] in _SHORT:
             name, value = _SHORT[word[:2]], word[2:] or next(words, "")
         elif word.startswith("--"):
             name, equals, value = word.partition("=")
-            if not equals and name in _WITH_VALUE:
+            name = _full_name(name, known)
+            if not equals and known.get(name) == REQUIRED:
                 value = next(words, "")
         elif word.startswith("-"):
             continue
@@ -57,3 +82,10 @@ def parse_command_line(arguments: t.Sequence[str]) -> CommandLine:
             continue
         options[name] = (*options.get(name, ()), value)
     return CommandLine(tuple(files), options)
+
+
+def _full_name(name: str, known: t.Mapping[str, str]) -> str:
+    """Return the option that `name` abbreviates; an option of a later version may make it ambiguous, so the shortest one counts."""
+    if name in known:
+        return name
+    return min((option for option in known if option.startswith(name)), key=len, default=name)

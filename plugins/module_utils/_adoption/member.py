@@ -101,13 +101,15 @@ class AdoptedMember(HostMember):
     def _observe_contained(self, observed: Observation, server: ControlPlaneProcess) -> Observation:
         """Return the observation with what the server in the container says. Its file is not where ours will be."""
         space = Space(_size(server.reach(server.file)), measure_space(self._file()).free)
+        full = find_space_problem(self._file(), space)
         observed = dataclasses.replace(
             observed,
             running=True,
             starting=False,
             restart_reason="",
             replace_reason=f"it runs in {server.supervisor}, and a new member joins in its place",
-            start_problem=observed.start_problem or find_space_problem(self._file(), space),
+            start_problem=observed.start_problem or full,
+            host_problem=observed.host_problem or full,
         )
         if observed.sid is None:
             reason = f"the server in {server.supervisor} does not say which member it is. Repair or stop it"

@@ -15,7 +15,7 @@ import typing as t
 
 from .._databases import DATABASES, STEMS
 from .._errors import InvalidInput
-from .._ovsdb.endpoint import parse_endpoint
+from .._ovsdb.endpoint import one_spelling, parse_endpoint
 from .._processes.supervisor import Supervisor
 from .containers import stop_command
 from .listeners import listener_problems
@@ -100,9 +100,12 @@ def _missing_problems(missing: t.Sequence[str]) -> t.Iterator[str]:
 
 
 def _shared_problems(daemons: t.Sequence[Daemon]) -> t.Iterator[str]:
-    """Daemons that one unit runs could only be stopped together; those of one container say so themselves."""
+    """Daemons that one unit runs could only be stopped together, as databases of one server; those of one container say so themselves."""
     units = collections.Counter[str]()
-    for daemon in daemons:
+    for pid, count in collections.Counter(daemon["pid"] for daemon in daemons).items():
+        if count > 1:
+            yield f"the ovsdb-server with process id {pid} serves both databases, which could only be stopped together. Give each a server of its own first"
+    for daemon in {daemon["pid"]: daemon for daemon in daemons}.values():
         supervisor = supervisor_of(daemon)
         if supervisor.kind == "unit":
             units[supervisor.name] += 1
@@ -192,7 +195,7 @@ def _place_problems(daemon: Daemon, desired: t.Mapping[str, t.Any]) -> t.Iterato
 
 def _address_problem(daemon: Daemon, declared: str) -> t.Iterator[str]:
     """Name the option: the planner refuses every other address as well, but knows no variables of the inventory."""
-    if daemon["address"] in ("", declared):
+    if daemon["address"] == "" or one_spelling(daemon["address"]) == one_spelling(declared):
         return
     remedy = "Change the inventory (ovn_address) to it, for the address is part of a member's identity"
     try:

@@ -12,11 +12,12 @@ import errno
 import os
 import pathlib
 import re
+import stat
 import typing as t
 
 from .._databases import DATABASE_NAMES
 from .._errors import OvnError
-from .._processes.proc import PROC, RunningProgram, examining_process, running_programs
+from .._processes.proc import PROC, RunningProgram, examining_process, open_files, running_programs
 from .._processes.supervisor import Supervisor
 from .command_line import CommandLine, parse_command_line
 
@@ -49,16 +50,15 @@ class ControlPlaneProcess(t.NamedTuple):
 
 
 def find_processes() -> list[ControlPlaneProcess]:
-    """Return the daemons of OVN's control plane in the network of this host, by name and process id. Those of other networks concern nobody here.
+    """Return the daemons of OVN's control plane in the network of this host, by name and process id; a server once for each of its databases.
 
+    Those of other networks concern nobody here.
     `OvnError` if it cannot be known whether there are others.
     """
-    found = []
+    found = list[ControlPlaneProcess]()
     for program in running_programs(_PROGRAMS):
         with examining_process():
-            process = _examine(program)
-            if process is not None:
-                found.append(process)
+            found += _examine(program)
     return sorted(found, key=lambda process: (process.name, process.pid))
 
 
@@ -159,28 +159,34 @@ def _is_same_file(one: str, other: str) -> bool:
         return False
 
 
-def _examine(program: RunningProgram) -> ControlPlaneProcess | None:
+def _examine(program: RunningProgram) -> list[ControlPlaneProcess]:
     words, directory = program.arguments, PROC / str(program.pid)
     if not words or " " in words[0]:  # a parent with --monitor has a title instead of arguments
-        return None
-    command = parse_command_line(words[1:])
+        return []
+    command = parse_command_line(words[1:], program.program)
     root = "" if _is_same_namespace(directory, "mnt") or _has_our_root(directory) else str(directory / "root")
     if program.program == _NORTHD:
-        return ControlPlaneProcess("northd", program.pid, program.supervisor, command, root)
-    for file in command.files:
-        path = os.path.normpath(os.path.join(os.readlink(directory / "cwd"), file))
+        return [ControlPlaneProcess("northd", program.pid, program.supervisor, command, root)]
+    cwd = os.readlink(directory / "cwd")
+    named = [os.path.normpath(os.path.join(cwd, file)) for file in command.files]
+    found = dict[str, ControlPlaneProcess]()
+    # A server has its files open, also those that a configuration file or ovs-appctl has named.
+    for path in dict.fromkeys([*named, *open_files(program.pid)]):
         record = _read_first_record(resolve_below(root, path))
         name = _NAME.search(record)
         if name is not None:
             database = next(key for key, value in DATABASE_NAMES.items() if value == name[1].decode())
             clustered = _CLUSTER.match(record) is not None
-            return ControlPlaneProcess(database, program.pid, program.supervisor, command, root, path, clustered)
-    return None
+            process = ControlPlaneProcess(database, program.pid, program.supervisor, command, root, path, clustered)
+            found.setdefault(database, process)
+    return list(found.values())
 
 
 def _read_first_record(path: str) -> bytes:
     """Return both ends of the first record; nothing if there is no file, as for `relay:…` or one that was removed."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # the terminal or pipe of the process, which might never answer
+            return b""
         with open(path, "rb") as stream:
             head = stream.read(_END_BYTES)
             match = _CLUSTER.match(head)

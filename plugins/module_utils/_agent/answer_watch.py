@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._chassis.heartbeats import has_answered
 from .heartbeat_sender import grace
 
 # Seconds between two heartbeats if the observer sends none.
@@ -57,9 +58,11 @@ class AnswerWatch:
     def is_alive(self, latest: int, interval: float, now: float) -> bool | None:
         """Return whether ovn-controller has answered heartbeat `latest` of the Southbound database; None while there is time for the answer."""
         answered = self._answer.number if self._answer else 0
-        if self._unanswered and not answered < self._unanswered[0] <= latest:
+        if self._unanswered and (
+            latest < self._unanswered[0] or has_answered(answered, self._unanswered[0], latest)
+        ):  # a database that was created again counts from 0
             self._unanswered = None
-        if latest > answered and self._unanswered is None:
+        if latest and self._unanswered is None and not has_answered(answered, latest, latest):
             self._unanswered = (latest, now)
         if self._unanswered and now - self._unanswered[1] < grace(interval):
             self._next_question = self._unanswered[1] + grace(interval)

@@ -188,7 +188,7 @@ class Mirror(StoppableThread):
         """List, then apply events until the server wants a new list."""
         listed = self._api.get(self._path, **self._query) or {}
         # A list of a kind that does not exist (yet) is empty, and there is nothing to watch.
-        self._replace({item["metadata"]["name"]: item for item in listed.get("items", [])})
+        self._replace({item["metadata"]["name"]: item for item in listed.get("items") or ()})
         version = listed.get("metadata", {}).get("resourceVersion")
         if version is None:
             raise Refused(f"{self._api.name} does not serve {self._path}. Is the CustomResourceDefinition missing?")

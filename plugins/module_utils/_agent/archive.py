@@ -33,6 +33,10 @@ _HEADER = """\
 _START = f"""{_HEADER}
 import sys
 
+if sys.version_info < (3, 9):
+    found = sys.version.split()[0]
+    sys.exit("c5c3-ovn.pyz needs Python 3.9 or newer: this is " + found + ". For pods, set spec.agentImage of the OVNCluster to an image that has it.")
+
 from {ROOT}._agent.main import main
 
 sys.exit(main(sys.argv[1:]))

@@ -22,14 +22,13 @@ import typing as t
 from .._api.chassis_settings import DEFAULT, Settings, checked, options_of, settings_of
 from .._chassis import external_ids, ownership
 from .._chassis.addresses import node_addresses
-from .._chassis.cms_options import owner_in
 from .._chassis.database import DATABASE, LocalDatabase
 from .._chassis.devices import refuse_missing_devices, refuse_port_errors
 from .._chassis.lookup import look_up
 from .._chassis.operations import ROOT
 from .._chassis.plan import ChassisPlan, ObservedChassis, desired_chassis, diff_of, make_plan
 from .._chassis.provider_networks import read_network_warnings
-from .._chassis.registration import LocalChassis, address_conflict, duplicate_id
+from .._chassis.registration import chassis_of, clash_with
 from .._deadline import Deadline
 from .._errors import Conflict, InvalidInput, OvnError, Refused, TimedOut
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
@@ -214,18 +213,14 @@ class ChassisAgent:
     def _refuse_clash(self, plan: ChassisPlan, actual: ObservedChassis, options: Settings) -> None:
         if not _IDENTITY & plan.external_ids.keys():
             return
-        after = {k: v for k, v in {**actual.external_ids, **plan.external_ids}.items() if v is not None}
-        owner = owner_in(after.get(external_ids.CMS_OPTIONS, ""))
-        local = LocalChassis(
-            after[external_ids.SYSTEM_ID], options["hostname"], external_ids.encapsulations(after), owner
-        )
+        local = chassis_of(plan.settings_after(actual), options["hostname"])
         endpoints = parse_endpoints(item for item in options.get("remote") or [] if not item.startswith("cid:"))
         if any(endpoint.scheme == "ssl" for endpoint in endpoints):
             from .._ovsdb.tls import client_context
 
             client_context.cache_clear()  # certificates are renewed while this process runs
         chassis = look_up(local, endpoints, self.paths.tls, Deadline(_TIMEOUT))
-        reason = address_conflict(local, chassis) or duplicate_id(local, chassis)
+        reason = clash_with(local, chassis, allow_takeover=False)
         if reason:
             raise Refused(f"{reason} Nothing was written.")
 

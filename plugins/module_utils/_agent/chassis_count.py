@@ -15,7 +15,7 @@ import contextlib
 import typing as t
 
 from .._api.status_conditions import ChassisCount
-from .._chassis.heartbeats import describe_chassis
+from .._chassis.heartbeats import describe_chassis, late_names
 from .._chassis.southbound_rows import chassis_rows, last_heartbeat, private_rows
 from .._databases import DATABASE_NAMES
 from .._errors import BadAnswer, OvnError
@@ -33,10 +33,7 @@ _COLUMNS: dict[str, t.Any] = {
     "SB_Global": [{"columns": ["nb_cfg"]}],
 }
 
-if t.TYPE_CHECKING:
-    Rows = dict[str, dict[str, dict[str, t.Any]]]
-else:  # Python 3.8 in a pod cannot evaluate it
-    Rows = dict
+Rows = dict[str, dict[str, dict[str, t.Any]]]
 
 
 def apply_updates(rows: Rows, updates: t.Any) -> None:
@@ -76,14 +73,14 @@ class ChassisCounter:
         latest = last_heartbeat(tables)
         # The first number that is seen here may be old, and so may be those that have not answered it.
         self._heartbeats.setdefault(latest, now if self._heartbeats else now - self._grace)
-        # A database that was created again counts from zero.
+        # A database that was created again counts from zero, and until the first heartbeat nobody is late.
         self._heartbeats = {number: since for number, since in self._heartbeats.items() if number <= latest}
         past_grace = [number for number, since in self._heartbeats.items() if now - since >= self._grace]
-        expected = max(past_grace, default=0)
-        self._heartbeats = {number: since for number, since in self._heartbeats.items() if number >= expected}
-        entries = describe_chassis(chassis_rows(tables).values(), private_rows(tables).values(), expected)
+        expected = max(past_grace, default=0) or None
+        self._heartbeats = {number: since for number, since in self._heartbeats.items() if number >= (expected or 0)}
+        entries = describe_chassis(chassis_rows(tables).values(), private_rows(tables).values(), expected, latest)
         registered = [entry for entry in entries if entry["registered"]]
-        return ChassisCount(len(registered), tuple(entry["name"] for entry in registered if not entry["alive"]))
+        return ChassisCount(len(registered), tuple(late_names(registered)))
 
 
 class ChassisWatch(StoppableThread):

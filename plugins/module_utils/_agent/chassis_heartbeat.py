@@ -21,12 +21,12 @@ from .._api.chassis_settings import HEARTBEAT
 from .._api.chassis_status import READY, REGISTERED, ChassisFacts, condition_of, status_of_agent
 from .._api.names import API_VERSION
 from .._chassis import external_ids
-from .._chassis.cms_options import owner_in
 from .._chassis.database import DATABASE
+from .._chassis.lists import read_servers
 from .._chassis.lookup import ask_any, read_rows, spread
 from .._chassis.operations import ROOT
-from .._chassis.registration import LocalChassis, unregistered
-from .._chassis.southbound_rows import IDENTITY, chassis_rows, conditions_of, last_heartbeat
+from .._chassis.registration import LocalChassis, chassis_of, unregistered
+from .._chassis.southbound_rows import ANY_ROW, IDENTITY, chassis_rows, conditions_of, last_heartbeat
 from .._deadline import Deadline
 from .._errors import Conflict, InvalidInput, OvnError, Refused
 from .._kubernetes.timestamps import time_of
@@ -43,7 +43,6 @@ from .stoppable_thread import StoppableThread
 _PATH = f"/apis/{API_VERSION}/ovnchassis"
 _TIMEOUT = 10.0
 _COLUMNS = {**IDENTITY, "SB_Global": ["nb_cfg"]}
-_ANY: list[t.Any] = ["_uuid", "!=", ["uuid", "00000000-0000-0000-0000-000000000000"]]
 
 
 class _Node(t.NamedTuple):
@@ -108,7 +107,7 @@ class ChassisHeartbeat(StoppableThread):
                 {"op": "select", "table": "Bridge", "where": [], "columns": ["name", "external_ids"]},
             ]
             roots, bridges = ([*answer["rows"]] for answer in transact(connection, DATABASE, selects))
-        settings = decode(roots[0]["external_ids"]) if roots else {}
+        settings = external_ids.settings_in_use(decode(roots[0]["external_ids"]) if roots else {})
         name = settings.get(external_ids.BRIDGE, external_ids.INTEGRATION_BRIDGE)
         ids: t.Mapping[str, str] = next(
             (decode(bridge["external_ids"]) for bridge in bridges if bridge["name"] == name), {}
@@ -147,13 +146,10 @@ class ChassisHeartbeat(StoppableThread):
 
     def _prepare(self, settings: t.Mapping[str, str]) -> tuple[LocalChassis, list[Endpoint]]:
         """Return what to ask the Southbound database about, and where; `OvnError` if this node lacks something for that."""
-        name = settings.get(external_ids.SYSTEM_ID, "")
-        owner = owner_in(settings.get(external_ids.CMS_OPTIONS, ""))
-        local = LocalChassis(name, settings.get("hostname", ""), external_ids.encapsulations(settings), owner)
-        remotes = external_ids.items_of(settings.get(external_ids.REMOTE, ""))
-        endpoints = parse_endpoints(one for one in remotes if not one.startswith("cid:"))
+        local = chassis_of(settings)
+        endpoints = parse_endpoints(read_servers(settings.get(external_ids.REMOTE, "")))
         if not endpoints:
-            raise Refused(f"Chassis {name or self._node} has no ovn-remote yet: the agent is about to write it.")
+            raise Refused(f"Chassis {local.name or self._node} has no ovn-remote yet: the agent is about to write it.")
         if any(endpoint.scheme == "ssl" for endpoint in endpoints):
             from .._ovsdb.tls import client_context
 
@@ -165,7 +161,7 @@ class ChassisHeartbeat(StoppableThread):
         """Return what the registration of the chassis lacks, and the last heartbeat, as the Southbound database has them."""
 
         def ask(connection: Connection) -> tuple[str | None, int]:
-            tables = read_rows(connection, {**conditions_of(local.name), "SB_Global": [_ANY]}, _COLUMNS)
+            tables = read_rows(connection, {**conditions_of(local.name), "SB_Global": [ANY_ROW]}, _COLUMNS)
             rows = chassis_rows(lambda table: tables[table])
             return unregistered(local, rows.values()), last_heartbeat(lambda table: tables[table])
 

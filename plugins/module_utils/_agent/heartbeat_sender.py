@@ -42,8 +42,11 @@ def round_pause(interval: float) -> float:
 
 
 def is_due(previous: int | None, number: int) -> bool:
-    """Return whether nobody has sent a heartbeat since the last look, at which the number was `previous` (None: this is the first one)."""
-    return previous is None or number == previous
+    """Return whether nobody has sent a heartbeat since the last look, at which the number was `previous` (None: this is the first one).
+
+    A lower number is not a heartbeat: the database was created again, and its chassis have nothing to answer yet.
+    """
+    return previous is None or number <= previous
 
 
 def chassis_answer(options: t.Mapping[str, str]) -> bool:

@@ -30,6 +30,12 @@ def _chassis(arguments: t.Sequence[str]) -> int:
     return run(arguments)
 
 
+def _chassis_observer(arguments: t.Sequence[str]) -> int:
+    from .chassis_observer import main as run
+
+    return run(arguments)
+
+
 def _northd(arguments: t.Sequence[str]) -> int:
     from .northd import main as run
 
@@ -54,6 +60,7 @@ COMMANDS: dict[str, t.Callable[[t.Sequence[str]], int]] = {
     "host-observer": _host_observer,
     "northd": _northd,
     "chassis": _chassis,
+    "chassis-observer": _chassis_observer,
     "leader-proxy": _leader_proxy,
     "version": _version,
 }

@@ -16,10 +16,7 @@ from .._api.certificate_status import ObservedCertificates
 
 PREFIX = "c5c3_ovn"
 
-if t.TYPE_CHECKING:
-    _Sample = tuple[t.Mapping[str, str], float]
-else:  # Python 3.8 in a pod cannot evaluate it
-    _Sample = tuple
+_Sample = tuple[t.Mapping[str, str], float]
 
 
 def metrics(
@@ -38,7 +35,7 @@ def metrics(
     serve chassis, empty if it does; `late`: the chassis that have not answered the
     last heartbeat.
     """
-    conditions = status.get("conditions", ())
+    conditions = status.get("conditions") or ()
     lines = [
         *_metric(
             "condition",
@@ -112,7 +109,9 @@ _VALUES = {"True": 1, "False": 0, "Unknown": -1}
 
 def _members(status: t.Mapping[str, t.Any]) -> list[tuple[str, t.Mapping[str, t.Any]]]:
     return [
-        (name, member) for name in ("northbound", "southbound") for member in status.get(name, {}).get("members", ())
+        (name, member)
+        for name in ("northbound", "southbound")
+        for member in (status.get(name) or {}).get("members") or ()
     ]
 
 

@@ -58,7 +58,7 @@ class OwnLabel:
             pod = self._api.get(self._path)
             if pod is None:
                 return  # deleted: this process ends soon
-            self._known = pod["metadata"].get("labels", {}).get(NORTHD) == "true"
+            self._known = (pod["metadata"].get("labels") or {}).get(NORTHD) == "true"
             self._checked = Deadline(_RECHECK)
         if self._known != desired:
             self._known = None  # until the API server has confirmed it

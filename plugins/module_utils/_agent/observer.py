@@ -156,7 +156,7 @@ class Observer(ObserverLoop):
         self._record_read_at[name] = time.monotonic()
         try:
             found = self.api.get(f"{self._core}/configmaps/{self.settings.name}-{name}-record")
-            cid = parse_record(found["data"]["record.json"]).cid if found else None
+            cid = parse_record((found.get("data") or {})["record.json"]).cid if found else None
             self.log.report_error(f"record of {name}", None)
         except KeyError:
             cid = None  # just being created
@@ -236,11 +236,11 @@ class Observer(ObserverLoop):
 
 
 def _summary(status: t.Mapping[str, t.Any]) -> str:
-    ready = {c["type"]: c for c in status.get("conditions", ())}.get("Ready", {})
+    ready = {c["type"]: c for c in status.get("conditions") or ()}.get("Ready", {})
     return json.dumps(
         {
             "ready": ready.get("status"),
-            **{name: [status[name]["verdict"], status[name]["leader"]] for name in DATABASES if name in status},
+            **{name: [status[name].get("verdict"), status[name].get("leader")] for name in DATABASES if name in status},
             "chassis": [status.get("activeControllers"), status.get("chassisCount")],
         }
     )

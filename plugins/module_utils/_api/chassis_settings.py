@@ -27,10 +27,7 @@ CONFIRMED = "_confirmed"  # which nodes may have a certificate with which name
 # For the agent: {"interval": seconds}, if it may write the status of its OVNChassis.
 HEARTBEAT = "_heartbeat"
 
-if t.TYPE_CHECKING:
-    Settings = dict[str, t.Any]
-else:  # Python 3.8 in a pod cannot evaluate it
-    Settings = dict
+Settings = dict[str, t.Any]
 
 # The options of ovn_chassis that describe a chassis, and two ways to say where the tunnels end that only the node can resolve.
 _OPTIONS: dict[str, ArgumentSpec] = {

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The status of one OVNChassis. Runs and the agent of the node make it by the same rules, so that neither undoes what the other has written. Pure.
+The status of one OVNChassis. Runs, the agent of the node and the observer make it by the same rules, so that none undoes what another has written. Pure.
 """
 
 from __future__ import annotations
@@ -22,6 +22,42 @@ _LOOK_AT_POD = "Look at the log of the pod ovn-controller on this node; if it st
 _LOOK_ON_MACHINE = "Look at `journalctl -u c5c3-ovn-controller` on this machine; if it stays so, restart that unit."
 _STALE = datetime.timedelta(minutes=5)  # a heartbeat that is younger is not worth a request of a run
 _AHEAD = datetime.timedelta(minutes=1)  # clocks may differ by that much; what is later comes from one that was wrong
+
+
+_LATER = 0.75  # of an interval: answers to one heartbeat are written less far apart, and those to the next one further
+
+
+class ObservedAnswer(t.NamedTuple):
+    """The lastHeartbeat of one OVNChassis. Times are seconds of the observer's clock: clocks of nodes may be wrong."""
+
+    heartbeat: str
+    since: float  # when the observer has seen it first
+    moved: bool = False  # whether it has replaced an earlier one then
+    overtaken: float | None = None  # since when another chassis has answered a later heartbeat
+
+    def is_late(self, now: float, grace: float) -> bool:
+        """Return whether this chassis had `grace` seconds for the heartbeat that another one has answered."""
+        return self.overtaken is not None and now - self.overtaken >= grace
+
+
+def observe_answers(
+    known: t.Mapping[str, ObservedAnswer], heartbeats: t.Mapping[str, str], now: float, interval: float
+) -> dict[str, ObservedAnswer]:
+    """Return what is known now of each chassis of a cluster. `heartbeats` are the values of lastHeartbeat, `interval` is in seconds.
+
+    If no chassis answers, none is overtaken: then nobody sends heartbeats.
+    """
+    answers = {}
+    for name, heartbeat in heartbeats.items():
+        answer = known.get(name)
+        if answer is None or answer.heartbeat != heartbeat:
+            answer = ObservedAnswer(heartbeat, now, moved=answer is not None)
+        answers[name] = answer
+    latest = max((one.since for one in answers.values() if one.moved), default=float("-inf"))
+    for name, one in answers.items():
+        if one.overtaken is None and latest - one.since >= _LATER * interval:
+            answers[name] = one._replace(overtaken=now)
+    return answers
 
 
 class ChassisFacts(t.NamedTuple):

@@ -13,7 +13,7 @@ import typing as t
 
 from .._databases import DATABASES, PORTS, Database
 from .names import Object, member_host, member_name
-from .outside_addresses import host_of_pod, split_endpoint
+from .outside_addresses import addresses_of_node, host_of_pod, split_endpoint
 
 if t.TYPE_CHECKING:
     from .database_spec import Service
@@ -135,11 +135,14 @@ def _named(service: Object, port_name: str, settings: Service, index: int) -> tu
 
 
 def _of_load_balancer(service: Object, port_name: str) -> tuple[str, int] | None:
-    ingress = ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
-    port = _port_named(service, port_name)
-    if not ingress or port is None:
-        return None
-    return ingress[0].get("ip") or ingress[0]["hostname"], port["port"]
+    host, port = balancer_host(service), _port_named(service, port_name)
+    return (host, port["port"]) if host and port else None
+
+
+def balancer_host(service: Object) -> str:
+    """Return the address or name that a load balancer has given the Service; empty without one. An entry may have neither."""
+    entries = ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
+    return next(filter(None, (one.get("ip") or one.get("hostname") or "" for one in entries)), "")
 
 
 def _port_named(service: Object, name: str) -> Object | None:
@@ -188,7 +191,6 @@ def _is_ready(node: Object) -> bool:
 
 
 def _internal_address(node: Object, family: int) -> str | None:
-    addresses = [
-        a["address"] for a in (node.get("status") or {}).get("addresses") or [] if a.get("type") == "InternalIP"
-    ]
-    return next((a for a in addresses if ipaddress.ip_address(a).version == family), None)
+    return next(
+        (a for a in addresses_of_node(node).get("InternalIP", ()) if ipaddress.ip_address(a).version == family), None
+    )

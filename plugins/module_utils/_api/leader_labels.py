@@ -68,12 +68,14 @@ def is_lost(pod: t.Mapping[str, t.Any]) -> bool:
 
 def active_northd(pods: t.Iterable[t.Mapping[str, t.Any]]) -> list[str] | None:
     """Return the northd pods that report to be active; None if there are pods, but none that reports (no container that does)."""
-    northds = [pod for pod in pods if pod["metadata"].get("labels", {}).get(COMPONENT) == "northd"]
+    northds = [pod for pod in pods if (pod["metadata"].get("labels") or {}).get(COMPONENT) == "northd"]
     reporting = [
         pod
         for pod in northds
-        if any(container.get("name") == "status" for container in pod.get("spec", {}).get("containers", []))
+        if any(container.get("name") == "status" for container in (pod.get("spec") or {}).get("containers") or ())
     ]
     if northds and not reporting:
         return None
-    return sorted(pod["metadata"]["name"] for pod in reporting if pod["metadata"]["labels"].get(NORTHD) == "true")
+    return sorted(
+        pod["metadata"]["name"] for pod in reporting if (pod["metadata"].get("labels") or {}).get(NORTHD) == "true"
+    )

@@ -23,11 +23,15 @@ Component = t.Literal[
     "ovs",
     "image-pull",
     "metadata-agent",
+    "chassis-observer",
 ]
 
 GROUP = "ovn.c5c3.io"
 API_VERSION = f"{GROUP}/v1alpha1"
 MANAGER = "c5c3.ovn"
+# Labels of an OVNChassis. Several namespaces may share the nodes of one cluster.
+NAMESPACE = f"{GROUP}/namespace"  # of its pods
+MACHINE = f"{GROUP}/machine"  # the name of the machine, if no Node owns it
 USER = 10001  # uid and gid of our containers
 MOST_MEMBERS = 5
 POD_SECURITY = "pod-security.kubernetes.io/enforce"  # label of a namespace
@@ -57,6 +61,11 @@ def labels(name: str, component: Component | None = None) -> dict[str, str]:
         "app.kubernetes.io/part-of": "ovn",
     }
     return {**common, "app.kubernetes.io/component": component} if component else common
+
+
+def chassis_labels(name: str, namespace: str) -> dict[str, str]:
+    """Return the labels of every OVNChassis of this OVNCluster."""
+    return {**labels(name), NAMESPACE: namespace}
 
 
 def label_selector(wanted: t.Mapping[str, str]) -> str:

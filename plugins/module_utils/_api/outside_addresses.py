@@ -8,8 +8,9 @@ Addresses of members for clients outside the Kubernetes cluster: each is that of
 
 from __future__ import annotations
 
-import ipaddress
 import typing as t
+
+from .._addresses import canonical, literal
 
 Object = t.Mapping[str, t.Any]
 
@@ -19,6 +20,15 @@ def host_of_pod(pod: Object | None, *, ipv6: bool) -> str:
     status = (pod or {}).get("status") or {}
     addresses = [one.get("ip", "") for one in status.get("hostIPs") or ()] or [status.get("hostIP") or ""]
     return next((ip for ip in addresses if ip and (":" in ip) is ipv6), "")
+
+
+def addresses_of_node(node: Object) -> dict[str, list[str]]:
+    """Return the addresses in the status of a Node by their type, without what is no IP address."""
+    found: dict[str, list[str]] = {}
+    for one in (node.get("status") or {}).get("addresses") or ():
+        if literal(one.get("address") or ""):
+            found.setdefault(one.get("type") or "", []).append(canonical(one["address"]))
+    return found
 
 
 def split_endpoint(endpoint: str) -> tuple[str, str, str]:
@@ -41,15 +51,7 @@ def follow(endpoints: str, members: t.Sequence[str], pods: t.Mapping[str, Object
 
 def _followed(endpoint: str, pod: Object | None) -> str:
     scheme, before, port = split_endpoint(endpoint)
-    if not _is_address(before):
+    if not literal(before):
         return endpoint
     host = host_of_pod(pod, ipv6=":" in before) or before
     return f"{scheme}:{f'[{host}]' if ':' in host else host}:{port}"
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True

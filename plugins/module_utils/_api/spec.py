@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from .._databases import DATABASES, PORTS, TITLES, Database
 from . import pod_fields
 from .database_spec import DatabaseSpec, database_part
-from .declaration import Metadata, declare, part, read, schema_of
+from .declaration import Metadata, declare, optional_part, part, read, schema_of
 from .fields import NAME, NETWORK, NETWORKS, POD_NETWORKS, SERVICE_NAME, listing, number, rule, text
 from .hypervisor_clusters import HypervisorCluster, hypervisor_clusters
 from .hypervisor_spec import BridgeMapping, Controller, Encapsulation, Gateway, OpenVSwitch, bridge_mappings
@@ -57,6 +57,14 @@ class OvnImage(Image):
 class OvsImage(Image):
     repository: str = field(metadata=pod_fields.repository("ghcr.io/c5c3/ovs"))
     tag: str = field(metadata=pod_fields.tag("3.4.1"))
+
+
+@dataclass(frozen=True)
+class AgentImage(Image):
+    """Any image with Python."""
+
+    repository: str = field(metadata=declare(text("Registry and name.", minLength=1, maxLength=255), required=True))
+    tag: str = field(metadata=pod_fields.tag("latest"))
 
 
 @dataclass(frozen=True)
@@ -188,6 +196,13 @@ class ClusterSpec:
         metadata=part(OvnImage, "Image with the databases, northd and ovn-controller.", given=True)
     )
     ovs_image: OvsImage = field(metadata=part(OvsImage, "Image with Open vSwitch.", given=True))
+    agent_image: AgentImage | None = field(
+        metadata=optional_part(
+            AgentImage,
+            "Image with Python 3.9 or newer for the observer, the leader proxy and the agents beside northd and ovn-controller; ovnImage if not given. "
+            "With it, ovnImage needs no Python.",
+        )
+    )
     northbound: DatabaseSpec = field(metadata=database_part("northbound"))
     southbound: DatabaseSpec = field(metadata=database_part("southbound"))
     relay: RelaySpec = field(
@@ -298,6 +313,11 @@ class ClusterSpec:
             ),
         )
     )
+
+    @property
+    def python_image(self) -> Image:
+        """Return the image of the containers that run the archive."""
+        return self.agent_image or self.ovn_image
 
     def database(self, database: Database) -> DatabaseSpec:
         return self.northbound if database == "northbound" else self.southbound

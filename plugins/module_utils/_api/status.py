@@ -10,10 +10,10 @@ Only what both can see is in it: the observer asks the members from outside and 
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import typing as t
 
+from .._addresses import literal
 from .._database.schema_update import Schemas
 from .._databases import DATABASES, TITLES
 from .._kubernetes.rollout_progress import PendingItem
@@ -193,11 +193,7 @@ def members_of(verdict: Verdict) -> dict[str, t.Mapping[str, t.Any]]:
 def pod_of(place: str) -> str:
     """Return the pod that a place names: its Raft address and its endpoint begin with its name."""
     host = host_of(place)
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return host.partition(".")[0]
-    return host
+    return host if literal(host) else host.partition(".")[0]
 
 
 def _taking_part(members: t.Mapping[str, t.Mapping[str, t.Any]]) -> int:

@@ -94,7 +94,8 @@ class Tls:
         metadata=declare(
             text(
                 "Whether each node of a hypervisor cluster has a certificate with its own name (own), or all share that of the Secret. Its own is signed by "
-                "a run, so a new node waits for the next one; Kubernetes has to be 1.30 or newer.",
+                "a run, so a new node waits for the next one; Kubernetes has to be 1.30 or newer. Playbooks write own into the OVNCluster that they "
+                "apply, unless ovn_node_certificates is shared. Another author of an OVNCluster sets own if a run or the operator signs for the nodes.",
                 enum=["own", "shared"],
                 default="shared",
             )

@@ -9,16 +9,12 @@ and part of the archive for pods.
 
 from __future__ import annotations
 
-import ipaddress
 import typing as t
 
+from .._addresses import canonical
 from .._ovsdb.rows import as_list
-from .southbound_rows import value_of
-
-if t.TYPE_CHECKING:
-    from .southbound_rows import Columns, Tables
-else:  # Python 3.8 in a pod cannot evaluate it
-    Columns = Tables = tuple
+from .lists import read_items
+from .southbound_rows import Columns, Tables, value_of
 
 # Beside the columns of southbound_rows.py. A chassis may name any row of Encap as one of its own.
 CLAIMS: Columns = {
@@ -47,7 +43,7 @@ def misplaced_ports(tables: Tables) -> list[MisplacedPort]:
     known = set(names.values())
     found = []
     for row in tables("Port_Binding"):
-        requested = _items(value_of(row, "options", {}).get(_REQUESTED, ""))
+        requested = tuple(read_items(value_of(row, "options", {}).get(_REQUESTED, "")))
         if not requested or value_of(row, "type", "") == "remote":
             continue
         # northd looks for a name first, then for a host name.
@@ -68,7 +64,7 @@ def borrowed_encapsulations(tables: Tables) -> dict[str, list[tuple[str, str]]]:
         for one in as_list(value_of(row, "encaps", [])):
             encapsulation = encapsulations.get(_uuid(one))
             if encapsulation is not None and value_of(encapsulation, "chassis_name", "") != name:
-                pair = (value_of(encapsulation, "type", ""), value_of(encapsulation, "ip", ""))
+                pair = (value_of(encapsulation, "type", ""), canonical(value_of(encapsulation, "ip", "")))
                 found.setdefault(name, []).append(pair)
     return {name: sorted(pairs) for name, pairs in found.items()}
 
@@ -96,21 +92,8 @@ def shared_values(pairs: t.Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     holders: dict[str, set[str]] = {}
     for name, value in pairs:
         if value:
-            holders.setdefault(_canonical(value), set()).add(name)
+            holders.setdefault(canonical(value).lower(), set()).add(name)
     return {value: sorted(names) for value, names in sorted(holders.items()) if len(names) > 1}
-
-
-def _canonical(value: str) -> str:
-    try:
-        address = ipaddress.ip_address(value)
-    except ValueError:
-        return value.lower()
-    mapped = address.ipv4_mapped if address.version == 6 else None
-    return str(mapped or address)
-
-
-def _items(text: str) -> tuple[str, ...]:
-    return tuple(one.strip() for one in text.split(",") if one.strip())
 
 
 def _uuid(row: t.Any) -> t.Any:

@@ -11,11 +11,10 @@ from __future__ import annotations
 import typing as t
 
 from .._errors import InvalidInput
-from .external_ids import items_of
+from .lists import ZONES, read_cms_options, read_zones
 from .text import checked_word
 
 GATEWAY = "enable-chassis-as-gw"
-ZONES = "availability-zones="
 OWNER = "c5c3-ovn-owner="  # the Kubernetes cluster of a chassis; ovn-controller shows it in the chassis row
 
 
@@ -64,13 +63,13 @@ def _kind(token: str) -> str:
 def _same(one: str, other: str) -> bool:
     """Return whether two tokens mean the same: zones are a set."""
     if one.startswith(ZONES) and other.startswith(ZONES):
-        return set(one[len(ZONES) :].split(":")) == set(other[len(ZONES) :].split(":"))
+        return read_zones([one]) == read_zones([other])
     return one == other
 
 
 def owner_in(text: str) -> str:
     """Return the Kubernetes cluster that the list `text` names as owner of the chassis; empty for a machine."""
-    return next((token[len(OWNER) :] for token in items_of(text) if token.startswith(OWNER)), "")
+    return next((token[len(OWNER) :] for token in read_cms_options(text) if token.startswith(OWNER)), "")
 
 
 def merge(
@@ -92,7 +91,7 @@ def merge(
         return purge or (desired.tokens is not None and kind not in (GATEWAY, ZONES))
 
     pending = desired.named
-    present = items_of(stored or "")
+    present = read_cms_options(stored or "")
     result: list[str] = []
     ours: list[str] = []
     for token in present:

@@ -16,7 +16,7 @@ from .._deadline import Deadline
 from .._errors import InvalidInput, OvnError, Refused
 from .._ovsdb.endpoint import Endpoint, parse_endpoint, parse_endpoints
 from .._ovsdb.tls_files import TlsFiles
-from . import cms_options, external_ids, ownership
+from . import external_ids, ownership
 from .database import LocalDatabase
 from .devices import refuse_missing_devices, refuse_port_errors
 from .owned_settings import OwnedSettings
@@ -42,12 +42,22 @@ class SouthboundAccess(t.NamedTuple):
 
         return Southbound(spread(self.endpoints, local.name), self.tls, deadline, local)
 
-    def delete_rows(self, local: LocalChassis, timeout: float, check_mode: bool) -> dict[str, list[str]]:
+    def delete_rows(
+        self, local: LocalChassis, timeout: float, check_mode: bool, own_addresses: t.Collection[str] | None
+    ) -> tuple[dict[str, list[str]], list[str]]:
+        """Return what was deleted, and warnings about what still refers to the chassis."""
         from .lookup import spread
-        from .southbound_removal import ListeningMembers, delete_rows
+        from .southbound_removal import ListeningMembers, delete_rows, read_gateways
+        from .southbound_rows import gateway_warning
 
         members = ListeningMembers(spread(self.endpoints, local.name), self.tls)
-        return delete_rows(local, members, timeout, module="ovn_chassis", check_mode=check_mode)
+        gateways = read_gateways(
+            local.name, members, timeout
+        )  # before: nothing may fail between the deletion and its result
+        deleted = delete_rows(
+            local, members, timeout, module="ovn_chassis", check_mode=check_mode, own_addresses=own_addresses
+        )
+        return deleted, [gateway_warning(local.name, gateways)] if gateways else []
 
 
 def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
@@ -71,30 +81,31 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
         _refuse_missing_devices(params, endpoint, plan)
         local = registered = next_cfg = None
         deleted: dict[str, list[str]] = {}
+        warnings: list[str] = []
         if southbound.endpoints and desired:
-            local = _local_chassis(_after(plan, actual))
+            local = _local_chassis(plan.settings_after(actual))
             registered = _check_for_clashes(params, southbound, local)
         elif southbound.endpoints:
             # Before the settings are removed: the next run knows by them whose rows these are.
-            deleted = _delete_rows(params, southbound, actual, check_mode)
+            deleted, warnings = _delete_rows(params, southbound, actual, check_mode)
         if not check_mode:
             try:
                 plan, actual, next_cfg = database.write(plan, actual, rows, plan_for)
             except OvnError as e:
                 e.details = {**_deletion(deleted), **e.details}
                 raise
-        result = {**_result(plan, actual, next_cfg, deleted), "registered": registered}
+        result = {**_result(plan, actual, next_cfg, deleted), "registered": registered, "warnings": warnings}
         if params["wait_for"] == "none" or not (desired or next_cfg):
             return result
         missing = params["allow_missing_ports"]
         if check_mode:
-            return {**result, "warnings": read_network_warnings(database, desired, plan, actual, missing)}
+            return {**result, "warnings": warnings + read_network_warnings(database, desired, plan, actual, missing)}
         deadline = Deadline(params["wait_timeout"])
         try:
             result["port_errors"] = database.wait_applied(next_cfg or actual.next_cfg, deadline)
             bridges = desired.bridges if desired else {}
             refuse_port_errors(result["port_errors"], bridges, missing)
-            result["warnings"] = read_network_warnings(database, desired, plan, actual, missing)
+            result["warnings"] = warnings + read_network_warnings(database, desired, plan, actual, missing)
             if local and params["wait_for"] == "registered" and not registered:
                 with southbound.view(local, deadline) as view:
                     view.wait_registered(deadline)
@@ -120,7 +131,7 @@ def _check_times(params: Params) -> None:
 def _result(
     plan: ChassisPlan, actual: ObservedChassis, next_cfg: int | None, deleted: t.Mapping[str, list[str]]
 ) -> dict[str, t.Any]:
-    after = _after(plan, actual)
+    after = plan.settings_after(actual)
     owned = ownership.parse_owned(after.get(ownership.KEY))
     deletion = _deletion(deleted)
     diff = diff_of(plan, actual)
@@ -151,29 +162,25 @@ def _deletion(deleted: t.Mapping[str, list[str]]) -> dict[str, t.Any]:
     }
 
 
-def _after(plan: ChassisPlan, actual: ObservedChassis) -> dict[str, str]:
-    return {key: value for key, value in {**actual.external_ids, **plan.external_ids}.items() if value is not None}
-
-
 def _local_chassis(settings: t.Mapping[str, str]) -> LocalChassis:
-    """Return the chassis that ovn-controller registers with these external_ids."""
-    from .registration import LocalChassis
+    """Return the chassis that ovn-controller registers with these external_ids. It falls back to gethostname() itself."""
+    from .registration import chassis_of
 
-    return LocalChassis(
-        settings.get(external_ids.SYSTEM_ID, ""),
-        # ovn-controller itself falls back to gethostname().
-        settings.get("hostname") or socket.gethostname(),
-        external_ids.encapsulations(settings),
-        cms_options.owner_in(settings.get(external_ids.CMS_OPTIONS, "")),
-    )
+    return chassis_of(settings, socket.gethostname())
 
 
 def _delete_rows(
     params: Params, southbound: SouthboundAccess, actual: ObservedChassis, check_mode: bool
-) -> dict[str, list[str]]:
-    """Delete the rows of this host's chassis from the Southbound database, and return them by table; none if the chassis has no name any more."""
+) -> tuple[dict[str, list[str]], list[str]]:
+    """Delete the rows of this host's chassis from the Southbound database; return them by table, and warnings. None if the chassis has no name any more."""
+    from .addresses import node_addresses
+
     local = _local_chassis(_recorded_identity(params, actual))
-    return southbound.delete_rows(local, params["timeout"], check_mode) if local.name else {}
+    if not local.name:
+        return {}, []
+    is_here = parse_endpoint(params["database"]).scheme == "unix" and not params["allow_takeover"]
+    own = {str(one.ip) for one in node_addresses()} if is_here else None
+    return southbound.delete_rows(local, params["timeout"], check_mode, own)
 
 
 def _recorded_identity(params: Params, actual: ObservedChassis) -> dict[str, str]:
@@ -204,15 +211,13 @@ def _refuse_missing_devices(params: Params, endpoint: Endpoint, plan: ChassisPla
 
 def _check_for_clashes(params: Params, southbound: SouthboundAccess, local: LocalChassis) -> bool:
     """Raise `Refused` if the chassis clashes with another one; return whether it is registered already as desired."""
-    from .registration import address_conflict, duplicate_id, unregistered
+    from .registration import clash_with, unregistered
 
     if params["wait_for"] == "registered" and not (local.name and local.encapsulations):
         raise InvalidInput("wait_for: registered needs system_id and encapsulation (type and ip), here or set earlier.")
     with southbound.view(local, Deadline(params["timeout"])) as view:
         chassis = view.chassis()
-    reason = address_conflict(local, chassis)
-    if reason is None and not params["allow_takeover"]:
-        reason = duplicate_id(local, chassis)
+    reason = clash_with(local, chassis, allow_takeover=params["allow_takeover"])
     if reason:
         raise Refused(f"{reason} Nothing was written.")
     return unregistered(local, chassis) is None

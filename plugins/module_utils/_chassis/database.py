@@ -32,10 +32,7 @@ COLUMNS = {
     "Port": ["_uuid", "name", "external_ids"],
     "Interface": ["name"],
 }
-if t.TYPE_CHECKING:
-    Row = dict[str, t.Any]
-else:  # Python 3.8 in a pod cannot evaluate it
-    Row = dict
+Row = dict[str, t.Any]
 
 
 class LocalDatabase:

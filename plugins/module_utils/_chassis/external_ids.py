@@ -8,12 +8,14 @@ The keys of `Open_vSwitch.external_ids` that have an option of their own: how th
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import typing as t
 
+from .._addresses import canonical, literal
 from .._errors import InvalidInput
-from .._ovsdb.endpoint import parse_endpoint
+from .._inventory import as_list
+from .._ovsdb.endpoint import one_spelling, parse_endpoint
+from .lists import read_bridge_mappings, read_items, read_mac_mappings, read_remotes
 from .text import checked_device, checked_word, format_value
 
 SYSTEM_ID = "system-id"
@@ -21,16 +23,15 @@ REMOTE = "ovn-remote"
 ENCAP_TYPE = "ovn-encap-type"
 ENCAP_IP = "ovn-encap-ip"
 CMS_OPTIONS = "ovn-cms-options"
+BRIDGE_MAPPINGS = "ovn-bridge-mappings"
 DATAPATH_TYPE = "ovn-bridge-datapath-type"
 BRIDGE = "ovn-bridge"
 INTEGRATION_BRIDGE = "br-int"  # without that key
 ENCAPSULATIONS = ("geneve", "vxlan")
 DATAPATH_TYPES = ("system", "netdev")
+_SPECIFIC = ("hostname", "ct-zone-range")  # beside keys that begin with ovn-
 
-if t.TYPE_CHECKING:
-    ArgumentSpec = dict[str, t.Any]
-else:  # Python 3.8 in a pod cannot evaluate it
-    ArgumentSpec = dict
+ArgumentSpec = dict[str, t.Any]
 
 TEXT: ArgumentSpec = {"type": "str"}
 TEXTS: ArgumentSpec = {"type": "list", "elements": "str"}
@@ -39,7 +40,7 @@ TRUTH: ArgumentSpec = {"type": "bool"}
 REQUIRED_TEXT: ArgumentSpec = {"type": "str", "required": True}
 
 _MAC = r"[0-9a-f]{2}(:[0-9a-f]{2}){5}"
-_CLUSTER_ID = r"cid:[0-9a-fA-F-]{4,36}"
+_CLUSTER_ID = r"cid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
 def _same_text(value: str) -> t.Hashable:
@@ -58,30 +59,29 @@ class DesiredValue(t.NamedTuple):
         return stored == self.text or self.meaning(stored) == self.meaning(self.text)
 
 
-def items_of(text: str) -> list[str]:
-    """Return the items of a comma list, without blanks around them and without empty ones."""
-    return [item for item in (part.strip() for part in text.split(",")) if item]
-
-
 def _as_set(text: str) -> t.Hashable:
-    return frozenset(items_of(text))
+    return frozenset(read_items(text))
 
 
 def _as_addresses(text: str) -> t.Hashable:
-    """Return the addresses in order: without ovn-encap-ip-default the first address is the default."""
-    return tuple(address_or_text(item) for item in items_of(text))
+    """Return the addresses as a set: ovn-controller sorts them itself, and takes ovn-encap-ip-default (since OVN 24.09) or the first one."""
+    return frozenset(canonical(item) for item in read_items(text))
+
+
+def _as_remotes(text: str) -> t.Hashable:
+    return frozenset(item if item != item.strip() else one_spelling(item) for item in read_remotes(text))
+
+
+def _as_bridge_mappings(text: str) -> t.Hashable:
+    return frozenset(read_bridge_mappings(text))
+
+
+def _as_mac_mappings(text: str) -> t.Hashable:
+    return frozenset(read_mac_mappings(text).items())
 
 
 def _as_truth(text: str) -> t.Hashable:
     return text.lower() == "true"
-
-
-def address_or_text(text: str) -> str:
-    """Return an IP address in its canonical form, any other text unchanged."""
-    try:
-        return str(ipaddress.ip_address(text))
-    except ValueError:
-        return text
 
 
 def _word(option: str, value: str) -> DesiredValue:
@@ -94,9 +94,13 @@ def _system_id(option: str, value: str) -> DesiredValue:
 
 
 def _remote(option: str, value: list[str]) -> DesiredValue:
-    items = [item for text in value for item in items_of(checked_word(option, text))]
-    remotes = [item if re.fullmatch(_CLUSTER_ID, item) else str(parse_endpoint(item)) for item in items]
-    return DesiredValue(",".join(dict.fromkeys(remotes)) or None, _as_set)
+    remotes = [_checked_remote(item) for text in value for item in as_list(checked_word(option, text))]
+    return DesiredValue(",".join(dict.fromkeys(remotes)) or None, _as_remotes)
+
+
+def _checked_remote(text: str) -> str:
+    """Return an endpoint or a cluster id in its one spelling; `InvalidInput` for anything else. Open vSwitch reads no part of a cluster id."""
+    return text.lower() if re.fullmatch(_CLUSTER_ID, text.lower()) else str(parse_endpoint(text))
 
 
 def _refuse_empty_text(option: str, value: list[str]) -> None:
@@ -120,27 +124,27 @@ def _encapsulation_ip(option: str, value: list[str]) -> DesiredValue:
     _refuse_empty_text(option, value)
     addresses = []
     for item in value:
-        try:
-            address = ipaddress.ip_address(item.strip())
-        except ValueError as e:
-            raise InvalidInput(f'{option}: "{format_value(item)}" is not an IPv4 or IPv6 address.') from e
+        address = literal(item.strip())
+        if address is None:
+            raise InvalidInput(f'{option}: "{format_value(item)}" is not an IPv4 or IPv6 address.')
         if address.is_unspecified or address.is_multicast:
             raise InvalidInput(f"{option}: {address} cannot be the address of a tunnel end.")
         addresses.append(str(address))
     return DesiredValue(",".join(dict.fromkeys(addresses)) or None, _as_addresses)
 
 
-def _pairs(option: str, pairs: list[tuple[str, str]]) -> DesiredValue:
+def _pairs(option: str, pairs: list[tuple[str, str]], meaning: t.Callable[[str], t.Hashable]) -> DesiredValue:
     mapped: dict[str, str] = {}
     for network, other in pairs:
         checked_word(f"{option}.physical_network", network, ",:")
         if mapped.setdefault(network, other) != other:
             raise InvalidInput(f"{option}: {network} is mapped to both {mapped[network]} and {other}.")
-    return DesiredValue(",".join(f"{network}:{other}" for network, other in mapped.items()) or None, _as_set)
+    return DesiredValue(",".join(f"{network}:{other}" for network, other in mapped.items()) or None, meaning)
 
 
 def _bridge_mappings(option: str, value: list[dict[str, t.Any]]) -> DesiredValue:
-    return _pairs(option, [(m["physical_network"], checked_device(f"{option}.bridge", m["bridge"])) for m in value])
+    pairs = [(m["physical_network"], checked_device(f"{option}.bridge", m["bridge"])) for m in value]
+    return _pairs(option, pairs, _as_bridge_mappings)
 
 
 def _mac_mappings(option: str, value: list[dict[str, t.Any]]) -> DesiredValue:
@@ -152,7 +156,7 @@ def _mac_mappings(option: str, value: list[dict[str, t.Any]]) -> DesiredValue:
                 f'{option}.mac: "{format_value(mapping["mac"])}" is not a unicast MAC address like 02:00:00:00:00:01.'
             )
         pairs.append((mapping["physical_network"], mac))
-    return _pairs(option, pairs)
+    return _pairs(option, pairs, _as_mac_mappings)
 
 
 def _boolean(option: str, value: bool) -> DesiredValue:
@@ -199,7 +203,7 @@ KEYS: dict[str, KeyOption] = {
     "encapsulation.type": KeyOption(ENCAP_TYPE, _encapsulation_type, TEXTS),
     "encapsulation.ip": KeyOption(ENCAP_IP, _encapsulation_ip, TEXTS),
     "bridge_mappings": KeyOption(
-        "ovn-bridge-mappings",
+        BRIDGE_MAPPINGS,
         _bridge_mappings,
         _records(physical_network=REQUIRED_TEXT, bridge=REQUIRED_TEXT, ports=TEXTS),
     ),
@@ -221,7 +225,21 @@ def desired_keys(params: t.Mapping[str, t.Any]) -> dict[str, DesiredValue]:
     return {option.key: option.write(name, flat[name]) for name, option in KEYS.items() if flat.get(name) is not None}
 
 
+def specific_key(key: str, settings: t.Mapping[str, str]) -> str | None:
+    """Return the key of this chassis alone, `KEY-SYSTEM_ID`, if ovn-controller (since OVN 23.03) reads it instead of `key`; None if it does not."""
+    name = settings.get(SYSTEM_ID)
+    own = f"{key}-{name}"
+    return own if name and own in settings and (key.startswith("ovn-") or key in _SPECIFIC) else None
+
+
+def settings_in_use(external_ids: t.Mapping[str, str]) -> dict[str, str]:
+    """Return the keys with the values that ovn-controller uses: the keys of this chassis alone count more."""
+    suffix = f"-{external_ids.get(SYSTEM_ID, '')}"
+    bases = (key.removesuffix(suffix) for key in external_ids if key.endswith(suffix))
+    return {**external_ids, **{key: external_ids[own] for key in bases if (own := specific_key(key, external_ids))}}
+
+
 def encapsulations(external_ids: t.Mapping[str, str]) -> frozenset[tuple[str, str]]:
-    """Return (type, ip) of each Encap row that ovn-controller writes for these keys."""
-    addresses = items_of(external_ids.get(ENCAP_IP, ""))
-    return frozenset((kind, ip) for kind in items_of(external_ids.get(ENCAP_TYPE, "")) for ip in addresses)
+    """Return (type, ip) of each Encap row that ovn-controller writes for these keys, addresses in their one spelling."""
+    addresses = [canonical(ip) for ip in read_items(external_ids.get(ENCAP_IP, ""))]
+    return frozenset((kind, ip) for kind in read_items(external_ids.get(ENCAP_TYPE, "")) for ip in addresses)

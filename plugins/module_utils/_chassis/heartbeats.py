@@ -11,16 +11,25 @@ from __future__ import annotations
 import typing as t
 
 from .cms_options import GATEWAY
-from .external_ids import items_of
+from .external_ids import BRIDGE_MAPPINGS, CMS_OPTIONS
+from .lists import read_bridge_mappings, read_cms_options
 from .southbound_rows import ChassisRow, PrivateRow
 
 
+def has_answered(number: int, expected: int, latest: int) -> bool:
+    """Return whether `number` answers heartbeat `expected` or a later one, up to `latest`, the one that the database has now.
+
+    A Northbound database that was created again counts from 0. Dead chassis keep the higher number that they answered before.
+    """
+    return expected <= number <= latest
+
+
 def describe_chassis(
-    chassis: t.Iterable[ChassisRow], private: t.Iterable[PrivateRow] | None, expected: int | None
+    chassis: t.Iterable[ChassisRow], private: t.Iterable[PrivateRow] | None, expected: int | None, latest: int
 ) -> list[dict[str, t.Any]]:
     """Return one entry per chassis name, sorted, with the keys of ovn_sync's `chassis`.
 
-    `private` None: the schema has no such table. `expected` None: whether a chassis is alive is unknown.
+    `private` None: the schema has no such table. `expected` None: whether a chassis is alive is unknown. `latest`: SB_Global.nb_cfg of the same read.
     """
     answers = None if private is None else {row.name: row for row in private}
     rows = {row.name: row for row in chassis}
@@ -28,20 +37,20 @@ def describe_chassis(
     for name in sorted(rows.keys() | (answers or {}).keys()):
         row, answer = rows.get(name), (answers or {}).get(name)
         nb_cfg = answer.nb_cfg if answer else (row.nb_cfg if row and answers is None else None)
-        alive = None if expected is None else row is not None and nb_cfg is not None and nb_cfg >= expected
+        answered = row is not None and nb_cfg is not None and has_answered(nb_cfg, expected or 0, latest)
         settings = row.settings if row else {}
-        cms_options = items_of(settings.get("ovn-cms-options", ""))
+        cms_options = read_cms_options(settings.get(CMS_OPTIONS, ""))
         entries.append(
             {
                 "name": name,
                 "hostname": row.hostname if row else "",
                 "registered": row is not None,
-                "alive": alive,
+                "alive": None if expected is None else answered,
                 "remote": settings.get("is-remote", "").lower() == "true",
                 "nb_cfg": nb_cfg,
                 "nb_cfg_timestamp": answer.timestamp if answer else None,
                 "encapsulations": [{"type": kind, "ip": ip} for kind, ip in sorted(row.encapsulations)] if row else [],
-                "bridge_mappings": parse_bridge_mappings(settings.get("ovn-bridge-mappings", "")),
+                "bridge_mappings": bridge_mappings_in(settings),
                 "gateway": GATEWAY in cms_options,
                 "cms_options": cms_options,
                 "transport_zones": sorted(row.transport_zones) if row else [],
@@ -50,10 +59,10 @@ def describe_chassis(
     return entries
 
 
-def parse_bridge_mappings(text: str) -> list[dict[str, str]]:
-    """Return `physnet1:br-ex,physnet2:br-vlan` as a list; parts that are no pair are skipped, as ovn-controller does."""
-    pairs = (part.strip().partition(":") for part in text.split(","))
-    return [{"physical_network": network, "bridge": bridge} for network, _colon, bridge in pairs if network and bridge]
+def bridge_mappings_in(settings: t.Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the bridge mappings that ovn-controller uses, as records."""
+    pairs = read_bridge_mappings(settings.get(BRIDGE_MAPPINGS) or "")
+    return [{"physical_network": network, "bridge": bridge} for network, bridge in pairs]
 
 
 class RollCall:

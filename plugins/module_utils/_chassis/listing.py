@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .cms_options import ZONES
 from .heartbeats import describe_chassis
+from .lists import read_zones
 from .southbound_rows import Tables, chassis_rows, last_heartbeat, private_rows
 
 # What ovn_sync returns of a chassis under the same names.
@@ -30,20 +30,14 @@ _SHARED = (
 
 def list_chassis(tables: Tables) -> list[dict[str, t.Any]]:
     """Return one dictionary per chassis, sorted by name."""
-    chassis = chassis_rows(tables)
+    chassis, latest = chassis_rows(tables), last_heartbeat(tables)
     return [
         {
             **{key: entry[key] for key in _SHARED},
-            "availability_zones": _zones(entry["cms_options"]),
+            "availability_zones": read_zones(entry["cms_options"]),
             "other_config": chassis[entry["name"]].settings,
             "current": entry["alive"],
         }
-        for entry in describe_chassis(chassis.values(), private_rows(tables).values(), last_heartbeat(tables))
+        for entry in describe_chassis(chassis.values(), private_rows(tables).values(), latest, latest)
         if entry["registered"]
     ]
-
-
-def _zones(tokens: t.Iterable[str]) -> list[str]:
-    """Return the zones of all such tokens, as Neutron does."""
-    zones = (zone for token in tokens if token.startswith(ZONES) for zone in token[len(ZONES) :].split(":"))
-    return sorted({zone.strip() for zone in zones} - {""})

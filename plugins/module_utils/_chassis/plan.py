@@ -14,6 +14,7 @@ import typing as t
 from .._errors import InvalidInput, Refused
 from . import bridges as br
 from . import cms_options, external_ids, ownership, preserve
+from .lists import read_cms_options
 from .text import checked_text, format_value, stored_text
 
 _NOTHING: t.Mapping[str, t.Any] = types.MappingProxyType({})
@@ -68,6 +69,11 @@ class ChassisPlan(t.NamedTuple):
     ssl: Ssl | t.Literal["absent"] | None
     kept: list[str]  # one sentence for each of our bridges that stays
 
+    def settings_after(self, actual: ObservedChassis) -> dict[str, str]:
+        """Return the external_ids after this plan."""
+        merged = {**actual.external_ids, **self.external_ids}
+        return {key: value for key, value in merged.items() if value is not None}
+
     @property
     def empty(self) -> bool:
         return self.bridges.empty and not (self.external_ids or self.other_config or self.ssl)
@@ -80,6 +86,11 @@ def desired_chassis(params: t.Mapping[str, t.Any]) -> DesiredChassis:
     for key, value in _free(params, "external_ids").items():
         if key in keys:
             raise InvalidInput(f"external_ids: {key} is also set by an option of its own; give it once.")
+        option = next((name for name, one in external_ids.KEYS.items() if one.key == key), "")
+        if option and value.text is not None:
+            raise InvalidInput(
+                f"external_ids: {key} has an option of its own, which checks and compares it. Use {option}."
+            )
         if key == external_ids.CMS_OPTIONS:
             raise InvalidInput(
                 f"external_ids: {key} is shared with other tools; use cms_options, gateway and availability_zones "
@@ -133,6 +144,7 @@ def _ssl(params: t.Mapping[str, t.Any]) -> Ssl | t.Literal["absent"] | None:
 def make_plan(desired: DesiredChassis, actual: ObservedChassis) -> ChassisPlan:
     """Return what to write so that `actual` becomes `desired`; `Refused` if a rule forbids it."""
     record = ownership.parse_owned(actual.external_ids.get(ownership.KEY))
+    named = desired.external_ids
     if desired.preserve_foreign:
         desired = desired._replace(
             external_ids=preserve.new_keys(
@@ -151,6 +163,7 @@ def make_plan(desired: DesiredChassis, actual: ObservedChassis) -> ChassisPlan:
         owned_tokens = frozenset(ours)
         if merged != stored:
             keys[external_ids.CMS_OPTIONS] = merged
+    keys.update(_remove_specific_keys(desired._replace(external_ids=named), {**actual.external_ids, **keys}))
     # In an Open vSwitch of others the record tells a chassis of ours, also where all its keys were there before.
     least = "{}" if desired.preserve_foreign else None
     put_record(keys, actual, ownership.Owned(owned_keys, owned_config, owned_tokens), least)
@@ -181,6 +194,29 @@ def _plan_keys(
     return changes, frozenset((owned | named) - removed if not purge else named)
 
 
+def _remove_specific_keys(desired: DesiredChassis, after: t.Mapping[str, str | None]) -> dict[str, None]:
+    """Return the keys of this chassis alone that `purge` removes because ovn-controller would read them instead of desired ones; `Refused` without it."""
+    settings = {key: value for key, value in after.items() if value is not None}
+    values = dict(desired.external_ids)
+    if desired.cms.given:
+        stored = settings.get(external_ids.CMS_OPTIONS)
+        values[external_ids.CMS_OPTIONS] = external_ids.DesiredValue(
+            stored, lambda text: frozenset(read_cms_options(text))
+        )
+    found = {
+        own: key
+        for key, value in values.items()
+        if (own := external_ids.specific_key(key, settings)) and own not in values and not value.matches(settings[own])
+    }
+    if found and (desired.preserve_foreign or not desired.purge):
+        listed = ", ".join(f"{own} is {format_value(settings[own])} and replaces {key}" for own, key in found.items())
+        raise Refused(
+            f"ovn-controller would not use the settings of this task: in external_ids {listed}. Remove it there, with null under external_ids "
+            "(ovn_hypervisor_external_ids), or with purge: true (ovn_hypervisor_purge) if preserve_foreign is not set. Nothing was written."
+        )
+    return dict.fromkeys(found)
+
+
 def put_record(
     changes: dict[str, str | None], actual: ObservedChassis, owned: ownership.Owned, least: str | None = None
 ) -> None:
@@ -201,7 +237,8 @@ def _refuse_rename(actual: ObservedChassis, changes: t.Mapping[str, str | None])
         f'its system_id cannot become "{format_value(new or "")}" while it runs. '
         "Move its workload away, stop ovn-controller with `ovn-appctl -t ovn-controller exit` (without --restart), wait until the chassis row is gone "
         "from the Southbound database, renew its certificate for the new name, then run again with allow_rename: true and start ovn-controller. "
-        "The role does that with ovn_hypervisor_state: absent under the old name, then a run under the new one."
+        "The role does that with ovn_hypervisor_state: absent under the old name, then a run under the new one. If this disk is a copy of another host's, "
+        "which is alive under the old name, none of that: remove the identity of the copy as docs/refusals.md describes."
     )
 
 

@@ -13,14 +13,14 @@ import typing as t
 from .._deadline import Deadline
 from .._ovsdb.rows import as_list, as_optional, decode
 from .bridges import OVN_PORT_KEYS, DesiredBridge
-from .external_ids import SYSTEM_ID
-from .heartbeats import parse_bridge_mappings
+from .external_ids import BRIDGE_MAPPINGS, SYSTEM_ID, settings_in_use
+from .heartbeats import bridge_mappings_in
+from .lists import mappings_with_blanks
 
 if t.TYPE_CHECKING:
     from .database import LocalDatabase
     from .plan import ChassisPlan, DesiredChassis, ObservedChassis
 
-_MAPPINGS = "ovn-bridge-mappings"
 _NAME_IT = "Name its port under `ports` of the bridge mapping, or let the network configuration of the host add it."
 _LET_THEM = "Let whoever manages that bridge add its port."
 _COLUMNS = ["_uuid", "type", "admin_state", "link_state", "error"]
@@ -79,7 +79,7 @@ def port_problem(interfaces: t.Iterable[Interface], **circumstances: bool) -> Po
 
 def network_warnings(
     chassis: str,
-    mappings: t.Iterable[t.Mapping[str, str]],
+    mappings: t.Sequence[t.Mapping[str, str]],
     bridges: t.Mapping[str, Ports],
     desired: t.Mapping[str, DesiredBridge],
     circumstances: Circumstances = _ORDINARY,
@@ -91,14 +91,17 @@ def network_warnings(
     networks: dict[str, list[str]] = {}
     for mapping in mappings:
         networks.setdefault(mapping["bridge"], []).append(mapping["physical_network"])
-    found = []
+    found = [
+        f'Chassis {chassis}: the bridge mapping "{one}" has a blank that ovn-controller reads as part of a name. Correct ovn-bridge-mappings.'
+        for one in mappings_with_blanks(mappings)
+    ]
     for bridge, names in networks.items():
         place = f"bridge {bridge} ({', '.join(names)})"
         ports = bridges.get(bridge)
         declared = desired.get(bridge, DesiredBridge()).ports
         if ports is None and bridge not in desired:
             problems = [
-                f"{place} does not exist, so nothing reaches that provider network. Create it, or correct {_MAPPINGS}."
+                f"{place} does not exist, so nothing reaches that provider network. Create it, or correct {BRIDGE_MAPPINGS}."
             ]
         elif not _has_way_out(ports or {}, declared):
             is_foreign = bridge not in desired or bridge in circumstances.foreign
@@ -153,8 +156,8 @@ def read_network_warnings(
     """Return the messages about a chassis after this plan, as its database has its bridges now; none if it is to be absent. `actual`: before the plan."""
     if not desired:
         return []
-    settings = {**actual.external_ids, **plan.external_ids}
-    mappings = parse_bridge_mappings(settings.get(_MAPPINGS) or "")
+    settings = settings_in_use(plan.settings_after(actual))
+    mappings = bridge_mappings_in(settings)
     if not mappings:
         return []
     bridges = _read_ports(database, sorted({mapping["bridge"] for mapping in mappings}))

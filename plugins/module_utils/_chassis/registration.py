@@ -10,7 +10,11 @@ from __future__ import annotations
 
 import typing as t
 
-from .southbound_rows import ChassisRow, Encapsulation
+from .cms_options import owner_in
+from .external_ids import CMS_OPTIONS, SYSTEM_ID, encapsulations, settings_in_use
+from .southbound_rows import ChassisRow, Encapsulation, chassis_and_address_owners
+
+Rows = t.Mapping[str, t.Sequence[t.Mapping[str, t.Any]]]  # of the Southbound database, by table
 
 
 class LocalChassis(t.NamedTuple):
@@ -24,6 +28,15 @@ class LocalChassis(t.NamedTuple):
     @property
     def addresses(self) -> frozenset[str]:
         return frozenset(ip for _kind, ip in self.encapsulations)
+
+
+def chassis_of(external_ids: t.Mapping[str, str], hostname: str = "") -> LocalChassis:
+    """Return the chassis that ovn-controller registers with these external_ids; `hostname` if they have none."""
+    settings = settings_in_use(external_ids)
+    owner = owner_in(settings.get(CMS_OPTIONS, ""))
+    return LocalChassis(
+        settings.get(SYSTEM_ID, ""), settings.get("hostname") or hostname, encapsulations(settings), owner
+    )
 
 
 def duplicate_id(local: LocalChassis, chassis: t.Iterable[ChassisRow]) -> str | None:
@@ -65,6 +78,17 @@ def address_conflict(local: LocalChassis, chassis: t.Iterable[ChassisRow]) -> st
                     f"run `ovn-sbctl chassis-del {other.name}` first."
                 )
     return None
+
+
+def clash_with(local: LocalChassis, chassis: t.Collection[ChassisRow], *, allow_takeover: bool) -> str | None:
+    """Return why `local` must not register beside `chassis`; None if it may."""
+    return address_conflict(local, chassis) or (None if allow_takeover else duplicate_id(local, chassis))
+
+
+def registered_clash(local: LocalChassis, rows: Rows, *, allow_takeover: bool) -> str:
+    """Return why `local`, which is no chassis yet, must not register beside all chassis of a Southbound database; empty if it may."""
+    chassis = chassis_and_address_owners(lambda table: rows.get(table, ()), local.name)
+    return clash_with(local, chassis, allow_takeover=allow_takeover) or ""
 
 
 def foreign_row(local: LocalChassis, row: ChassisRow) -> str | None:

@@ -16,12 +16,16 @@ from .._databases import DATABASE_NAMES
 from .._deadline import Deadline
 from .._errors import Conflict, OvnError, Refused, Unreachable
 from .._ovsdb.endpoint import Endpoint
-from .._ovsdb.rows import Caller, write
+from .._ovsdb.rows import Caller, select, transact, write
 from .._ovsdb.server import SERVER_QUERY, databases_in
 from .._ovsdb.tls_files import TlsFiles
+from .heartbeats import has_answered
 from .lookup import ask_any, read_rows
 from .registration import LocalChassis, foreign_row
 from .southbound_rows import (
+    ANY_ROW,
+    GATEWAYS,
+    HEARTBEAT,
     IDENTITY,
     NAME_COLUMNS,
     Columns,
@@ -29,6 +33,9 @@ from .southbound_rows import (
     conditions_of,
     delete_operations,
     expect_chassis,
+    gateways_by_chassis,
+    last_heartbeat,
+    private_rows,
 )
 
 _DATABASE = DATABASE_NAMES["southbound"]
@@ -36,12 +43,10 @@ _COLUMNS: Columns = {
     **{table: [column] for table, column in NAME_COLUMNS.items()},
     **IDENTITY,
     "Chassis": ["_uuid", *IDENTITY["Chassis"]],
+    **HEARTBEAT,
 }
 
-if t.TYPE_CHECKING:
-    Rows = dict[str, list[dict[str, t.Any]]]  # table: decoded rows
-else:  # Python 3.8 in a pod cannot evaluate it
-    Rows = dict
+Rows = dict[str, list[dict[str, t.Any]]]  # table: decoded rows
 
 _ANSWER = t.TypeVar("_ANSWER")
 _PAUSE = 0.5  # seconds
@@ -65,20 +70,28 @@ class ListeningMembers(t.NamedTuple):
 
 
 def delete_rows(
-    local: LocalChassis, members: Members, timeout: float, *, module: str, check_mode: bool
+    local: LocalChassis,
+    members: Members,
+    timeout: float,
+    *,
+    module: str,
+    check_mode: bool,
+    own_addresses: t.Collection[str] | None = None,
 ) -> dict[str, list[str]]:
     """Delete the rows of the chassis from the Southbound database, and return them: table to names of rows; empty if there are none.
 
     A chassis of another host is `Refused` before anything is deleted. In check mode nothing is. `timeout` is in seconds; `module` names the writer
-    in the comment of the transaction.
+    in the comment of the transaction. With the `own_addresses` of this host, a chassis that is alive and has none of them is another host's, too.
     """
     deadline = Deadline(timeout)
     deleted: dict[str, list[str]] = {}
     while True:
         rows = members.ask(functools.partial(_read, name=local.name), deadline)
         _refuse_foreign(local, rows)
+        if own_addresses is not None:
+            _refuse_living_original(local.name, rows, own_addresses)
         deleted = deleted or _names(rows)
-        if check_mode or not any(rows.values()):
+        if check_mode or not _names(rows):
             return deleted
         try:
             members.ask(functools.partial(_delete, name=local.name, rows=rows, module=module), deadline)
@@ -114,7 +127,7 @@ def _read(connection: Caller, *, name: str) -> Rows:
         raise Unreachable(
             f"{connection.name} has lost its cluster. Look at the Southbound members with c5c3.ovn.status, then run again."
         )
-    return read_rows(connection, conditions_of(name), _COLUMNS)
+    return read_rows(connection, {**conditions_of(name), "SB_Global": [ANY_ROW]}, _COLUMNS)
 
 
 def _delete(connection: Caller, *, name: str, rows: Rows, module: str) -> None:
@@ -128,6 +141,68 @@ def _refuse_foreign(local: LocalChassis, rows: Rows) -> None:
         reason = foreign_row(local, row)
         if reason:
             raise Refused(f"{reason} Nothing was changed.")
+
+
+def _refuse_living_original(name: str, rows: Rows, own_addresses: t.Collection[str]) -> None:
+    """Raise `Refused` if the chassis answers heartbeats from tunnel addresses that this host does not have: its disk is a copy of another host's."""
+    row = chassis_rows(lambda table: rows[table]).get(name)
+    if row and row.addresses and not row.addresses & {*own_addresses} and _is_alive(name, rows):
+        raise Refused(
+            f'Chassis "{name}" answers heartbeats, and its tunnel address {", ".join(sorted(row.addresses))} is not an address of this host. '
+            "If this disk is a copy of that host's, remove the identity of the copy as docs/refusals.md describes. If this host only got another address, set "
+            "allow_takeover: true (ovn_hypervisor_allow_takeover). Nothing was changed."
+        )
+
+
+def _is_alive(name: str, rows: Rows, expected: int = 0) -> bool:
+    """Return whether the chassis has answered heartbeat `expected`; 0: the latest one or that before, since its answer may be on its way.
+
+    Before the first heartbeat, no chassis is known to be alive.
+    """
+    latest, answer = last_heartbeat(lambda table: rows[table]), private_rows(lambda table: rows[table]).get(name)
+    return answer is not None and has_answered(answer.nb_cfg, expected or max(latest - 1, 1), latest)
+
+
+def refuse_living(
+    name: str, southbound: Members, northbound: t.Callable[[], Members], seconds: float, timeout: float
+) -> None:
+    """Send a heartbeat, and raise `Refused` if the chassis answers it within `seconds` after northd has passed it on.
+
+    One answer of a database, and northd, may take `timeout` seconds. Without a Northbound database that takes the heartbeat, nobody can answer.
+    """
+
+    def count_up(connection: Caller) -> int:
+        count = {"op": "mutate", "table": "NB_Global", "where": [], "mutations": [["nb_cfg", "+=", 1]]}
+        read = {"op": "select", "table": "NB_Global", "where": [], "columns": ["nb_cfg"]}
+        rows = transact(connection, DATABASE_NAMES["northbound"], [count, read])[1]["rows"]
+        return int(rows[0]["nb_cfg"]) if rows else 0
+
+    try:
+        number = northbound().ask(count_up, Deadline(timeout))
+    except OvnError:
+        return
+    deadline, passed_on = Deadline(timeout), False
+    while number and (rows := southbound.ask(functools.partial(_read, name=name), Deadline(timeout)))["Chassis"]:
+        if _is_alive(name, rows, number):
+            raise Refused(
+                f'Chassis "{name}" is alive: it has just answered heartbeat {number}. '
+                "Use ovn_hypervisor_state=absent, or power its machine off first. Nothing was changed."
+            )
+        if not passed_on and last_heartbeat(lambda table: rows[table]) >= number:
+            deadline, passed_on = Deadline(seconds), True
+        if deadline.expired:
+            return
+        time.sleep(_PAUSE)
+
+
+def read_gateways(name: str, members: Members, timeout: float) -> list[str]:
+    """Return the gateway ports and groups that still name the chassis."""
+
+    def read(connection: Caller) -> list[str]:
+        tables = select(connection, _DATABASE, GATEWAYS)
+        return gateways_by_chassis(lambda table: tables[table]).get(name, [])
+
+    return members.ask(read, Deadline(timeout))
 
 
 def _names(rows: Rows) -> dict[str, list[str]]:

@@ -12,22 +12,20 @@ import collections.abc
 import dataclasses
 import typing as t
 
+from .._addresses import canonical
 from .._ovsdb.rows import Operation, as_list
 from .cms_options import owner_in
 from .external_ids import CMS_OPTIONS
 
-if t.TYPE_CHECKING:
-    Encapsulation = tuple[str, str]  # (type, ip)
-    Condition = list[t.Any]  # RFC 7047 section 5.1: [column, function, value]
-    Columns = t.Mapping[str, t.Sequence[str]]  # table: columns
-    Tables = t.Callable[
-        [str], t.Iterable[t.Any]
-    ]  # table: its rows, dictionaries of decoded values or rows of ovs.db.idl
-else:  # Python 3.8 in a pod cannot evaluate it
-    Encapsulation = Condition = Columns = Tables = tuple
+Encapsulation = tuple[str, str]  # (type, ip)
+Condition = list[t.Any]  # RFC 7047 section 5.1: [column, function, value]
+Columns = t.Mapping[str, t.Sequence[str]]  # table: columns
+Tables = t.Callable[[str], t.Iterable[t.Any]]  # table: its rows, dictionaries of decoded values or rows of ovs.db.idl
 
 # Who a chassis is and where its tunnels end.
 IDENTITY: Columns = {"Chassis": ["name", "hostname", "other_config"], "Encap": ["chassis_name", "type", "ip"]}
+# The settings in other_config would be most of the result, and a machine is compared without them.
+NAMES_AND_TUNNELS: Columns = {**IDENTITY, "Chassis": ["name", "hostname"]}
 HEARTBEAT: Columns = {"Chassis_Private": ["name", "nb_cfg", "nb_cfg_timestamp"], "SB_Global": ["nb_cfg"]}
 # What a chassis publishes of itself. Versions before 20.09 have no Chassis_Private and write nb_cfg to Chassis.
 DETAILS: Columns = {
@@ -35,8 +33,14 @@ DETAILS: Columns = {
     **HEARTBEAT,
     "Chassis": [*IDENTITY["Chassis"], "external_ids", "transport_zones", "nb_cfg"],
 }
+# Gateways of routers and groups, as northd copies them from Gateway_Chassis and HA_Chassis of the Northbound database.
+GATEWAYS: Columns = {"HA_Chassis": ["_uuid", "external_ids"], "HA_Chassis_Group": ["name", "ha_chassis"]}
+ANY_ROW: Condition = ["_uuid", "!=", ["uuid", "00000000-0000-0000-0000-000000000000"]]
 # Tables with rows of a chassis, and the column with its name.
 NAME_COLUMNS = {"Chassis": "name", "Chassis_Private": "name", "Encap": "chassis_name"}
+
+
+_NAMED = 5  # gateways in a message
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,6 +111,29 @@ def last_heartbeat(tables: Tables) -> int:
     return max((value_of(row, "nb_cfg", 0) for row in tables("SB_Global")), default=0)
 
 
+def gateways_by_chassis(tables: Tables) -> dict[str, list[str]]:
+    """Return for each chassis, registered or not, the gateway ports and groups that name it, sorted."""
+    known = {value_of(row, "_uuid", None): row for row in tables("HA_Chassis")}
+    found: dict[str, set[str]] = {}
+    for group in tables("HA_Chassis_Group"):
+        for one in as_list(value_of(group, "ha_chassis", [])):
+            member = known.get(one) if isinstance(one, str) else one  # rows of ovs.db.idl refer to rows
+            chassis = value_of(member, "external_ids", {}).get("chassis-name") if member else None
+            if chassis:
+                found.setdefault(chassis, set()).add(value_of(group, "name", ""))
+    return {chassis: sorted(names) for chassis, names in found.items()}
+
+
+def gateway_warning(chassis: str, gateways: t.Sequence[str]) -> str:
+    """Return the warning that rows of the Northbound database still name a chassis that is not registered."""
+    more = f" and {len(gateways) - _NAMED} more" if len(gateways) > _NAMED else ""
+    return (
+        f'Chassis "{chassis}" is not registered, but is still a gateway of {", ".join(gateways[:_NAMED])}{more}. '
+        "Let Neutron schedule them elsewhere, or delete its rows of Gateway_Chassis and HA_Chassis in the Northbound database "
+        f"(ovn-nbctl lrp-del-gateway-chassis PORT {chassis}, ovn-nbctl ha-chassis-group-remove-chassis GROUP {chassis})."
+    )
+
+
 def _registered(tables: Tables, encapsulations: t.Mapping[str, set[Encapsulation]]) -> dict[str, ChassisRow]:
     found = (_chassis_row(row, encapsulations) for row in tables("Chassis"))
     return {row.name: row for row in found}
@@ -116,7 +143,7 @@ def _encapsulations(tables: Tables) -> dict[str, set[Encapsulation]]:
     found: dict[str, set[Encapsulation]] = {}
     for row in tables("Encap"):
         found.setdefault(value_of(row, "chassis_name", ""), set()).add(
-            (value_of(row, "type", ""), value_of(row, "ip", ""))
+            (value_of(row, "type", ""), canonical(value_of(row, "ip", "")))
         )
     return found
 
@@ -135,9 +162,11 @@ def _chassis_row(row: t.Any, encapsulations: t.Mapping[str, set[Encapsulation]])
 
 
 def conditions_of(name: str, addresses: t.Iterable[str] = ()) -> dict[str, list[Condition]]:
-    """Return what the rows of chassis `name`, and Encap rows with one of `addresses`, meet: one of the conditions of their table."""
+    """Return what the rows of chassis `name`, and Encap rows that may have one of `addresses`, meet: one of the conditions of their table."""
     conditions: dict[str, list[Condition]] = {table: [[column, "==", name]] for table, column in NAME_COLUMNS.items()}
-    conditions["Encap"] += [["ip", "==", ip] for ip in sorted(addresses)]
+    # A server compares texts, and an IPv6 address may be registered in another spelling: then one condition for all rows.
+    found = sorted(addresses)
+    conditions["Encap"] += [["ip", "!=", ""]] if ":" in "".join(found) else [["ip", "==", ip] for ip in found]
     return conditions
 
 

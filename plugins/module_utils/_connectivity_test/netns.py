@@ -31,6 +31,7 @@ _SIOCGIFFLAGS = 0x8913
 _SIOCETHTOOL = 0x8946
 _ETHTOOL_GTXCSUM = 0x16
 _ETHTOOL_STXCSUM = 0x17
+_IFF_UP = 0x1
 _IP_MTU_DISCOVER = 10  # ip(7); the socket module does not know them
 _IP_PMTUDISC_DO = 2
 
@@ -72,7 +73,7 @@ def device_up(device: str) -> bool | None:
             if e.errno == errno.ENODEV:
                 return None
             raise OvnError(f"The state of {device} cannot be read: {e.strerror}.") from e
-    return bool(struct.unpack_from("H", answer, 16)[0] & 1)
+    return bool(struct.unpack_from("H", answer, 16)[0] & _IFF_UP)
 
 
 def tx_checksum(device: str, value: bool | None = None) -> bool:

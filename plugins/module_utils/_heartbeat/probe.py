@@ -15,8 +15,8 @@ import time
 import typing as t
 
 from .._chassis.claims import CLAIMS, MisplacedPort, borrowed_encapsulations, misplaced_ports
-from .._chassis.heartbeats import RollCall, describe_chassis, late_names
-from .._chassis.southbound_rows import DETAILS, chassis_rows, last_heartbeat, private_rows
+from .._chassis.heartbeats import RollCall, describe_chassis, has_answered, late_names
+from .._chassis.southbound_rows import DETAILS, chassis_rows, gateways_by_chassis, last_heartbeat, private_rows
 from .._databases import DATABASE_NAMES
 from .._deadline import Deadline
 from .._errors import Refused, TimedOut
@@ -26,6 +26,7 @@ from .._ovsdb.session import Session
 from .._ovsdb.tls_files import TlsFiles
 
 _NORTHBOUND = {"NB_Global": ["nb_cfg", "sb_cfg", "options"]}
+_GATEWAYS = {"HA_Chassis": ["external_ids"], "HA_Chassis_Group": ["name", "ha_chassis"]}
 _SOUTHBOUND = {**DETAILS, "Chassis": [*DETAILS["Chassis"], "encaps"], "SB_Global": ["nb_cfg", "options"]}
 
 
@@ -47,8 +48,10 @@ class Heartbeat:
         self.nb = self.writer or Session(
             northbound, DATABASE_NAMES["northbound"], _NORTHBOUND, tls=tls, deadline=deadline, leader_only=False
         )
-        # Only who waits for the chassis can tell a port that is bound elsewhere from one that is just moving, and the table is the largest one here.
-        tables = {**_SOUTHBOUND, "Port_Binding": CLAIMS["Port_Binding"]} if wait_for == "hv" else _SOUTHBOUND
+        # Only who waits for the chassis can tell a port that is bound elsewhere from one that is just moving, and these tables are the largest ones here.
+        tables = (
+            {**_SOUTHBOUND, **_GATEWAYS, "Port_Binding": CLAIMS["Port_Binding"]} if wait_for == "hv" else _SOUTHBOUND
+        )
         self.sb = Session(
             southbound, DATABASE_NAMES["southbound"], tables, tls=tls, deadline=deadline, leader_only=False
         )
@@ -70,10 +73,14 @@ class Heartbeat:
     def _sb_nb_cfg(self) -> int:
         return last_heartbeat(self.sb.rows)
 
+    def _northd_answered(self, expected: int) -> bool:
+        row = self._nb_global()
+        return has_answered(row.sb_cfg, expected, row.nb_cfg)
+
     def _entries(self, expected: int | None) -> list[dict[str, t.Any]]:
         has_private = ("Chassis_Private", "name") not in self.sb.missing
         private = private_rows(self.sb.rows).values() if has_private else None
-        entries = describe_chassis(chassis_rows(self.sb.rows).values(), private, expected)
+        entries = describe_chassis(chassis_rows(self.sb.rows).values(), private, expected, self._sb_nb_cfg())
         borrowed = borrowed_encapsulations(self.sb.rows)
         for entry in entries:
             entry["encapsulations"] += [{"type": kind, "ip": ip} for kind, ip in borrowed.get(entry["name"], ())]
@@ -81,6 +88,11 @@ class Heartbeat:
 
     def _misplaced_ports(self) -> set[MisplacedPort]:
         return set(misplaced_ports(self.sb.rows)) if self.wait_for == "hv" else set()
+
+    def _lost_gateways(self) -> dict[str, list[str]]:
+        """Return the gateways of chassis that are not registered, by the name of the chassis."""
+        gateways = gateways_by_chassis(self.sb.rows) if self.wait_for == "hv" else {}
+        return {name: gateways[name] for name in sorted(gateways.keys() - chassis_rows(self.sb.rows).keys())}
 
     def _roll_call(self, expected: int) -> RollCall:
         rows: dict[str, t.Any] = {}  # names to UUIDs: a row object would outlive its row
@@ -91,7 +103,7 @@ class Heartbeat:
 
         def is_late(name: str) -> bool:
             row = self.sb.row("Chassis_Private", rows.get(name))
-            return row is not None and row.nb_cfg < expected
+            return row is not None and not has_answered(row.nb_cfg, expected, self._sb_nb_cfg())
 
         return RollCall(read_late_names, is_late)
 
@@ -122,11 +134,11 @@ class Heartbeat:
         reason = ""
         if asked:
             try:
-                self.nb.wait_until(lambda: self._nb_global().sb_cfg >= target, f"northd to answer heartbeat {target}")
+                self.nb.wait_until(lambda: self._northd_answered(target), f"northd to answer heartbeat {target}")
                 sb_ms = _elapsed_ms(started)
             except TimedOut:
                 pass
-        northd_alive = self._nb_global().sb_cfg >= target
+        northd_alive = self._northd_answered(target)
         if not northd_alive:
             reason = (
                 f"northd has not answered heartbeat {target}, the last one that it answered is {self._nb_global().sb_cfg}. "
@@ -138,10 +150,13 @@ class Heartbeat:
                 "NB_Global.options:enable_chassis_nb_cfg_update is false: chassis do not answer heartbeats, so it is not known which are alive."
             )
         probed = self.wait_for == "hv" and northd_alive and reports
-        # Chassis that are not waited for, or that the number never reaches, can only be measured by the one before.
-        expected = (target if probed else before) if reports else None
+        # Chassis that are not waited for, or that the number never reaches, can only be measured by the one before. The numbers of a Northbound database
+        # that was created again begin below it.
+        expected = (target if probed else min(before, self._sb_nb_cfg())) if reports else None
         if probed:
             try:
+                if before >= target:  # a follower may still have the higher numbers of before
+                    self.sb.wait_until(lambda: self._sb_nb_cfg() < before, "the Southbound database to count again")
                 self.sb.wait_until(self._roll_call(target).complete, "every chassis to answer")
                 hv_ms = _elapsed_ms(started)
             except TimedOut:
@@ -161,6 +176,7 @@ class Heartbeat:
             "alive_count": sum(entry["alive"] is True for entry in entries),
             "late": late_names(entries),
             "misplaced_ports": [_as_result(one) for one in sorted(misplaced)] if probed else [],
+            "lost_gateways": self._lost_gateways(),
             "northd_version": options.get("northd_internal_version", ""),
             "schema_versions": {"northbound": self.nb.schema_version, "southbound": self.sb.schema_version},
         }

@@ -25,6 +25,7 @@ OPTIONS: dict[str, dict[str, t.Any]] = {
     "database_file": {"type": "path"},
     "adopt": {"type": "bool", "default": False},
     "revision": {"type": "str"},
+    "address": {"type": "str"},
 }
 
 
@@ -40,6 +41,7 @@ def member_of(params: t.Mapping[str, t.Any], commands: Commands) -> HostMember:
         run=commands.run,
         database_file=params["database_file"] or "",
         revision=params["revision"] or "",
+        address=params["address"] or "",
     )
 
 

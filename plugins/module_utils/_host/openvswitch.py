@@ -14,6 +14,7 @@ import socket
 import typing as t
 
 from .._chassis.database import DATABASE
+from .._chassis.local_rows import read_chassis, read_tables
 from .._chassis.other_switches import (
     DATAPATH,
     DISTRIBUTION_UNITS,
@@ -25,12 +26,7 @@ from .._chassis.other_switches import (
     parse_datapath_ports,
 )
 from .._commands import Commands
-from .._deadline import Deadline
 from .._errors import OvnError
-from .._ovsdb.endpoint import parse_endpoint
-from .._ovsdb.rows import select
-from .._ovsdb.tls_files import NO_TLS
-from .._ovsdb.wire import Connection
 from .._processes.proc import running_programs
 from .._processes.unix_sockets import bridges_of, read_listening
 
@@ -55,7 +51,8 @@ def read_open_vswitch(params: t.Mapping[str, t.Any], commands: Commands) -> dict
         problem = ""  # it was started before, and has its database
     else:
         problem = managed_problem(found, [*DISTRIBUTION_UNITS, params["unit"]])
-    return {**as_facts(found), "unknown_units": _unknown_units(), "problem": problem}
+    hostname = read_chassis(params["database"], params["timeout"])["hostname"]
+    return {**as_facts(found), "hostname": hostname, "unknown_units": _unknown_units(), "problem": problem}
 
 
 def observe_switches(database: str, file: str, seconds: float, commands: Commands) -> HostSwitches:
@@ -63,10 +60,9 @@ def observe_switches(database: str, file: str, seconds: float, commands: Command
     programs = [
         Program(one.pid, one.program, " ".join(one.arguments), one.supervisor) for one in running_programs(PROGRAMS)
     ]
-    known = _served_interfaces(database, seconds)
-    answers = known is not None
-    if known is None:
-        known = _stored_interfaces(file, commands)
+    rows = read_tables(database, DATABASE, {"Interface": ["name"]}, seconds).get("Interface")
+    answers = rows is not None
+    known = _stored_interfaces(file, commands) if rows is None else [str(row["name"]) for row in rows]
     return HostSwitches(programs, bridges_of(read_listening()), _datapath_ports(commands), known, answers)
 
 
@@ -90,19 +86,6 @@ def _datapath_ports(commands: Commands) -> list[str]:
             f"The network devices of this host cannot be listed: {err.strip()}. Install iproute2, then run again."
         )
     return parse_datapath_ports(out)
-
-
-def _served_interfaces(database: str, seconds: float) -> list[str] | None:
-    """Return the interfaces of the database, None if none of Open vSwitch answers there."""
-    endpoint = parse_endpoint(database)
-    if endpoint.scheme == "unix" and not os.path.exists(endpoint.host):
-        return None
-    try:
-        with Connection(endpoint, NO_TLS, Deadline(seconds)) as connection:
-            rows = select(connection, DATABASE, {"Interface": ["name"]})["Interface"]
-    except (OvnError, OSError):
-        return None
-    return [str(row["name"]) for row in rows]
 
 
 def _stored_interfaces(file: str, commands: Commands) -> list[str] | None:

@@ -21,7 +21,7 @@ from .._kubernetes.rollout_progress import is_terminating
 from .._manifests.hypervisor_pods import SETTINGS
 from .._manifests.image_pull import IMAGE_PULL
 from .._manifests.metadata_agent import METADATA_AGENT
-from .._manifests.status_rights import ADMISSION
+from .._manifests.status_rights import ADMISSION, CHASSIS_OBSERVER
 from .desired import DesiredHypervisors
 from .lease import run_lease
 from .observed_state import RIGHTS, ObservedHypervisors, read_state
@@ -127,7 +127,8 @@ class AbsentHypervisors:
             except Refused as e:
                 if one["kind"] not in RIGHTS or e.details.get("http_status") != 403:
                     raise
-                account = given_agents(self.observed.index.values())
+                bound = [one] if one["kind"] == "ClusterRoleBinding" else self.observed.index.values()
+                account = given_agents(bound)
                 self.progress.warn(left_rights(one, account, e))
                 keeps_rights |= account is not None and one["kind"] == "ClusterRoleBinding"
                 continue
@@ -138,7 +139,7 @@ class AbsentHypervisors:
 def given_agents(objects: t.Iterable[Object]) -> str | None:
     """Return the account in our ClusterRoleBindings, as NAMESPACE/NAME, if it is one that no run makes or deletes; None otherwise."""
     subjects = [s for one in objects if one["kind"] == "ClusterRoleBinding" for s in one.get("subjects") or ()]
-    given = [one for one in subjects if one["name"] not in (CONTROLLER_ACCOUNT, OVS_ACCOUNT)]
+    given = [one for one in subjects if one["name"] not in (CONTROLLER_ACCOUNT, OVS_ACCOUNT, CHASSIS_OBSERVER)]
     return f"{given[0]['namespace']}/{given[0]['name']}" if given else None
 
 

@@ -18,7 +18,7 @@ from .._kubernetes.apply import Key, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied, with_hash
 from .._kubernetes.progress import Progress
-from .._manifests.status_rights import ADMISSION, RBAC, status_rights
+from .._manifests.status_rights import ADMISSION, RBAC, observer_rights, status_rights
 from .desired import DesiredHypervisors
 from .observed_state import ObservedHypervisors, StatusRights
 
@@ -31,6 +31,7 @@ class AgentRights:
         self._namespace = desired.namespace
         agents = account_of(hypervisor_accounts(desired.spec), "controller")
         self._manifests = status_rights(agents, desired.namespace, desired.name, "controller")
+        self._of_observer = observer_rights(desired.namespace, desired.name)
         self._refusal: str | None = None  # empty: none; None: not asked yet
         self._may_delete: bool | None = None  # the binding; None: not asked yet
 
@@ -38,13 +39,15 @@ class AgentRights:
         """Return what `observed` says, but not "managed" if the API server would refuse that. Nothing is written."""
         if observed.status_rights != "managed":
             return observed.status_rights
-        there = [observed.index.get(key_of(one)) for one in self._manifests]
-        if all(found and is_applied(one, found) for one, found in zip(self._manifests, there)):
+        manifests = [*self._manifests, *self._of_observer]
+        pairs = [(one, observed.index.get(key_of(one))) for one in manifests]
+        if all(found and is_applied(one, found) for one, found in pairs):
             return "managed"
         if self._refusal is None:
-            self._refusal = self._ask(there)
+            self._refusal = self._ask(pairs)
         if not self._refusal:
             return "managed"
+        there = [found for _one, found in pairs[: len(self._manifests)]]
         rights: StatusRights = "kept" if all(there) and self._is_bound(there[-1]) else "none"
         result = (
             "What lets agents write the status of OVNChassis stays as an earlier run has made it"
@@ -91,12 +94,12 @@ class AgentRights:
                 raise
             return False
 
-    def _ask(self, there: t.Sequence[Object | None]) -> str:
+    def _ask(self, pairs: t.Iterable[tuple[Object, Object | None]]) -> str:
         """Return why the user may not apply one that is missing or differs.
 
         Dry runs, as no review of access tells that nobody may grant what they do not have.
         """
-        for manifest, found in zip(self._manifests, there):
+        for manifest, found in pairs:
             if found and is_applied(manifest, found):
                 continue
             try:

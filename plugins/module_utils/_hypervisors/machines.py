@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import typing as t
 
+from .._addresses import canonical_host
 from .._api.crds import check_revision
-from .._api.names import API_VERSION, Object
+from .._api.names import API_VERSION, MACHINE, NAMESPACE, Object, chassis_labels
 from .._api.observer_settings import HEARTBEAT_SECONDS
 from .._errors import InvalidInput, Refused
 from .._kubernetes.apply import ObjectChange, converge, delete, key_of
@@ -21,7 +22,7 @@ from .._kubernetes.progress import Progress
 from .machine_names import name_problem
 from .nodes import Node
 from .observed_state import CRD, chassis_definition
-from .resources import KIND, MACHINE, NAMESPACE, chassis_labels, chassis_spec
+from .resources import KIND, chassis_spec
 from .settings import Chassis
 from .southbound import Registry
 from .status import write_statuses
@@ -50,9 +51,10 @@ def machines_from(given: t.Iterable[t.Mapping[str, t.Any]]) -> list[Machine]:
             raise InvalidInput(
                 f"Machine {name} has no encapsulation_ip, which its OVNChassis needs. No OVNChassis was changed."
             )
-        types, ips, mappings = one["encapsulation_type"], one["encapsulation_ip"], one["bridge_mappings"] or []
+        types, mappings = one["encapsulation_type"], one["bridge_mappings"] or []
+        ips = tuple(canonical_host(ip) for ip in one["encapsulation_ip"] or ())
         hostname, system_id = one["hostname"] or "", one["system_id"] or name
-        machines.append(Machine(name, system_id, hostname, tuple(types), tuple(ips or ()), tuple(mappings), present))
+        machines.append(Machine(name, system_id, hostname, tuple(types), ips, tuple(mappings), present))
     twice = sorted({one.name for one in machines if sum(other.name == one.name for other in machines) > 1})
     if twice:
         raise InvalidInput(f"chassis names {', '.join(twice)} more than once. No OVNChassis was changed.")

@@ -13,6 +13,7 @@ import typing as t
 
 from .._api.chassis_settings import Settings, checked
 from .._api.names import GROUP, Object
+from .._api.outside_addresses import addresses_of_node
 from .._errors import InvalidInput
 
 if t.TYPE_CHECKING:
@@ -39,9 +40,7 @@ class Node(t.NamedTuple):
 
 def parse_node(node: Object) -> Node:
     metadata, status = node["metadata"], node.get("status") or {}
-    by_type: dict[str, list[str]] = {}
-    for address in status.get("addresses") or []:
-        by_type.setdefault(address.get("type", ""), []).append(address.get("address", ""))
+    by_type = addresses_of_node(node)
     return Node(
         metadata["name"],
         metadata.get("uid", ""),

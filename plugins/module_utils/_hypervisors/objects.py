@@ -21,11 +21,12 @@ from .._manifests.hypervisor_pods import LAUNCHER, SCRIPTS, SETTINGS
 from .._manifests.hypervisors import CONTROLLER, OVS, hypervisor_manifests, settings_manifest
 from .._manifests.image_pull import IMAGE_PULL
 from .._manifests.node_certificates import AUTHORITIES
+from .._manifests.status_rights import CHASSIS_OBSERVER_COMPONENT
 from .agent_rights import AgentRights
 from .authorities import needs_authorities
 from .desired import DesiredHypervisors
 from .metadata_agents import left_objects
-from .observed_state import RIGHTS, ObservedHypervisors, add_address, chassis_definition
+from .observed_state import RIGHTS, ObservedHypervisors, add_address, chassis_definition, component_of
 from .plan import MOST_LISTED, HypervisorPlan
 from .resources import KIND, address_of, chassis_manifest
 from .settings import Chassis, settings_files
@@ -158,6 +159,12 @@ class HypervisorObjects:
         if needs_authorities(self.desired):
             authorities = None
         left = [one for one in (unguarded, authorities) if one is not None]
+        if not self.has_agents(observed):
+            left += [
+                one
+                for one in observed.index.values()
+                if component_of(one) == CHASSIS_OBSERVER_COMPONENT and one["kind"] not in RIGHTS
+            ]
         return [*rights, *left, *left_objects(self.desired.spec, observed), *_image_pull(observed)]
 
     def _delete(self, observed: ObservedHypervisors, objects: t.Iterable[Object]) -> None:

@@ -12,6 +12,7 @@ import dataclasses
 import hashlib
 import typing as t
 
+from .._addresses import canonical
 from .._api.chassis_settings import HEARTBEAT
 from .._api.crds import check_revision, custom_resource_definitions
 from .._api.names import API_VERSION, CONFIG_NAME, MANAGER, Object, labels
@@ -24,14 +25,19 @@ from .._manifests.hypervisors import CONTROLLER
 from .._manifests.image_pull import IMAGE_PULL_COMPONENT
 from .._manifests.metadata_agent import METADATA_AGENT_COMPONENT
 from .._manifests.node_certificates import AUTHORITIES, FOLDER_VARIABLE, environment_of, role_name
-from .._manifests.status_rights import RBAC, STATUS_RIGHTS, status_rights_name
+from .._manifests.status_rights import (
+    CHASSIS_OBSERVER_COMPONENT,
+    ROLE_AND_BINDING,
+    STATUS_RIGHTS,
+    observer_rights_name,
+    status_rights_name,
+)
 from .nodes import Node, parse_node
 from .pods import COMPONENT, COMPONENTS
 from .resources import KIND, is_ours
 from .settings import recorded_addresses
 
 CRD = "apiextensions.k8s.io/v1"
-_CERTIFICATE_RIGHTS = ((RBAC, "ClusterRole"), (RBAC, "ClusterRoleBinding"))
 RIGHTS = tuple(kind for _version, kind in STATUS_RIGHTS)  # kinds without a namespace: what agents may do
 # What lets agents write the status of their OVNChassis: a run applies it; its user may not read it, but an earlier run has; agents cannot write.
 StatusRights = t.Literal["managed", "kept", "none"]
@@ -66,7 +72,7 @@ class ObservedHypervisors:
     @property
     def certificate_rights(self) -> list[Object]:
         """Return what lets the agents ask for certificates."""
-        keys = [(version, kind, "", role_name(self.namespace)) for version, kind in _CERTIFICATE_RIGHTS]
+        keys = [(version, kind, "", role_name(self.namespace)) for version, kind in ROLE_AND_BINDING]
         return [self.index[key] for key in keys if key in self.index]
 
     @property
@@ -87,7 +93,7 @@ class ObservedHypervisors:
         found = {node: set(ips) for node, ips in recorded_addresses(self.settings).items()}
         for node, resource in self.our_chassis.items():
             add_address(found, node, ((resource.get("spec") or {}).get("encapsulation") or {}).get("ip"))
-        return found
+        return {node: {canonical(ip) for ip in ips} for node, ips in found.items()}
 
 
 def add_address(addresses: dict[str, set[str]], node: str, ip: str | None, *, later: str | None = None) -> None:
@@ -103,7 +109,7 @@ def chassis_definition() -> Object:
 
 
 def read_state(cluster: Cluster, name: str, namespace: str, *, node_certificates: bool = False) -> ObservedHypervisors:
-    """Return the observed state, in ten requests; `Refused` if a newer collection has written the definition.
+    """Return the observed state, in thirteen requests; `Refused` if a newer collection has written the definition.
 
     With `node_certificates`, or where nodes have had certificates of their own, also what lets the agents ask for them.
     """
@@ -120,9 +126,9 @@ def read_state(cluster: Cluster, name: str, namespace: str, *, node_certificates
     check_revision(definition)
     chassis = {r["metadata"]["name"]: r for r in cluster.list(API_VERSION, KIND)} if definition else {}
     nodes = [parse_node(node) for node in cluster.list("v1", "Node")]
-    kinds = [("v1", "ConfigMap"), ("v1", "ServiceAccount"), ("apps/v1", "DaemonSet")]
+    kinds = [("v1", "ConfigMap"), ("v1", "ServiceAccount"), ("apps/v1", "DaemonSet"), ("apps/v1", "Deployment")]
     found = list_objects(cluster, kinds, namespace, f"{managed},app.kubernetes.io/instance={name}")
-    ours = (*COMPONENTS, IMAGE_PULL_COMPONENT, METADATA_AGENT_COMPONENT)
+    ours = (*COMPONENTS, IMAGE_PULL_COMPONENT, METADATA_AGENT_COMPONENT, CHASSIS_OBSERVER_COMPONENT)
     index = {key: one for key, one in found.items() if component_of(one) in ours}
     foreign = found.keys() - index.keys()
     if node_certificates or _had_node_certificates(index, namespace):
@@ -146,6 +152,7 @@ def _read_status_rights(cluster: Cluster, name: str, namespace: str, index: dict
     """Add what lets agents write the status to `index`. Without the right to read it, a run leaves it as an administrator's run has made it."""
     try:
         found = _read_rights(cluster, STATUS_RIGHTS, status_rights_name(namespace), name)
+        observers = _read_rights(cluster, ROLE_AND_BINDING, observer_rights_name(namespace), name)
     except Refused as e:
         if e.details.get("http_status") != 403:
             raise
@@ -154,6 +161,7 @@ def _read_status_rights(cluster: Cluster, name: str, namespace: str, index: dict
         has_pods = ("apps/v1", "DaemonSet", namespace, CONTROLLER) in index
         return "kept" if has_pods and HEARTBEAT in (settings.get("data") or {}) else "none"
     index.update(found)
+    index.update(observers)
     return "managed" if len(found) == len(STATUS_RIGHTS) or tokens_name_nodes(cluster) else "none"
 
 
@@ -171,7 +179,7 @@ def _had_node_certificates(index: t.Mapping[Key, Object], namespace: str) -> boo
 def _read_certificate_rights(cluster: Cluster, name: str, namespace: str) -> dict[Key, Object]:
     """Return ClusterRole and ClusterRoleBinding of this cluster. Who may not look at them has not made them, and finds out when they are needed."""
     try:
-        return _read_rights(cluster, _CERTIFICATE_RIGHTS, role_name(namespace), name)
+        return _read_rights(cluster, ROLE_AND_BINDING, role_name(namespace), name)
     except Refused as e:
         if e.details.get("http_status") != 403:
             raise

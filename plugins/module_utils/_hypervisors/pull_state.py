@@ -151,7 +151,7 @@ def describe_refusal(names: str, pulls: t.Mapping[str, NodePull], events: t.Sequ
     pulling = [_describe_pulling(node, one, events) for node, one in pulls.items() if one.state == "pulling"]
     parts = [*failing, *(pulling if stalled else [])]
     step = (
-        "Correct spec.ovnImage, spec.ovsImage or spec.metadataAgent.image, the registry or the Secret for it"
+        "Correct spec.ovnImage, spec.ovsImage, spec.agentImage or spec.metadataAgent.image, the registry or the Secret for it"
         if failing
         else "Look at these nodes and at their way to the registry; if that is only slow, set a longer wait_timeout (ovn_hypervisor_rollout_timeout)"
     )

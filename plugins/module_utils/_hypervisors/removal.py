@@ -11,12 +11,14 @@ from __future__ import annotations
 import time
 import typing as t
 
+from .._chassis.southbound_rows import gateway_warning
 from .._deadline import Deadline
 from .._errors import CertificateProblem, InvalidInput
 from .._kubernetes.apply import delete
 from .._kubernetes.client import Cluster
 from .._kubernetes.pod_watch import await_no_pods
 from .._kubernetes.progress import Progress
+from .._ovsdb.tls_files import TlsFiles
 from .certificates import pair_of_chassis
 from .desired import DesiredHypervisors
 from .observed_state import ObservedHypervisors
@@ -96,16 +98,16 @@ class ChassisRemoval:
         """Delete the rows of these chassis. Where each has a certificate of its own, relays let nobody else delete them: a run has one signed for that."""
         signer = self.desired.signer
         if signer is None:
-            delete_chassis(names, self.desired.asked, self.desired.tls, Deadline(30))
+            self._delete(names, self.desired.tls)
             self.removed += names
             return
         for name in names:
             try:
                 with pair_of_chassis(signer, name, self.desired.directory) as pair:
                     tls = pair._replace(ca_certificate=self.desired.tls.ca_certificate)
-                    delete_chassis([name], self.desired.asked, tls, Deadline(30))
+                    self._delete([name], tls)
             except CertificateProblem:  # who does not know that CA gives no role by its names
-                delete_chassis([name], self.desired.asked, self.desired.tls, Deadline(30))
+                self._delete([name], self.desired.tls)
                 self.removed.append(name)
             except InvalidInput as e:
                 self.undeleted.add(name)
@@ -114,6 +116,11 @@ class ChassisRemoval:
                 )
             else:
                 self.removed.append(name)  # now: the next one may fail
+
+    def _delete(self, names: list[str], tls: TlsFiles) -> None:
+        """Delete the rows of these chassis, and warn of gateways that still name one of them."""
+        gateways = delete_chassis(names, self.desired.asked, tls, Deadline(30))
+        self.progress.warnings += [gateway_warning(name, found) for name, found in gateways.items()]
 
     def _read_registry(self) -> Registry:
         return read_registry(self.desired.asked, self.desired.tls, Deadline(30))
@@ -163,7 +170,7 @@ class ChassisRemoval:
             labels=our_pods(self.desired.name),
             deadline=deadline if self.desired.wait else Deadline(0),
         )
-        return {pod["spec"]["nodeName"]: f"pod {pod['metadata']['name']} is still there" for pod in pods}
+        return {pod["spec"].get("nodeName") or "": f"pod {pod['metadata']['name']} is still there" for pod in pods}
 
     def _delete_resources(self, gone: t.Container[str], check_mode: bool) -> None:
         for node, resource in sorted(self.observed.our_chassis.items()):

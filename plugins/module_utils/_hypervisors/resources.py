@@ -11,24 +11,23 @@ from __future__ import annotations
 import datetime
 import typing as t
 
+from .._agent.heartbeat_sender import grace
 from .._api.chassis_settings import Settings
 from .._api.chassis_status import ChassisFacts
-from .._api.names import API_VERSION, GROUP, MANAGER, Object, labels
+from .._api.names import API_VERSION, MACHINE, MANAGER, NAMESPACE, Object, chassis_labels
 from .settings import Chassis
 from .southbound import Registry
 
 KIND = "OVNChassis"
-MACHINE = f"{GROUP}/machine"  # label of what no Node owns: the name of the machine
-NAMESPACE = f"{GROUP}/namespace"  # label: of the pods; several of them may share the nodes of one cluster
-
-
-def chassis_labels(name: str, namespace: str) -> dict[str, str]:
-    return {**labels(name), NAMESPACE: namespace}
+_ANSWER = 2.0  # seconds from a heartbeat to the answer of most chassis, at most
+MANAGED_BY, INSTANCE = "app.kubernetes.io/managed-by", "app.kubernetes.io/instance"
 
 
 def is_ours(resource: Object, name: str, namespace: str) -> bool:
+    """Return whether a run for the nodes of this OVNCluster made it. Other labels may change from one version of the collection to the next."""
     found = resource["metadata"].get("labels") or {}
-    return all(found.get(key) == value for key, value in chassis_labels(name, namespace).items())
+    owner = found.get(MANAGED_BY), found.get(INSTANCE), found.get(NAMESPACE)
+    return MACHINE not in found and owner == (MANAGER, name, namespace)
 
 
 def nodes_of_others(resources: t.Mapping[str, Object], nodes: t.Iterable[str], name: str, namespace: str) -> list[str]:
@@ -42,8 +41,8 @@ def nodes_of_others(resources: t.Mapping[str, Object], nodes: t.Iterable[str], n
                 "with ovn_hypervisor_state=absent first."
             )
             continue
-        other = found.get(NAMESPACE, namespace), found.get("app.kubernetes.io/instance", name)
-        if found.get("app.kubernetes.io/managed-by") == MANAGER and other != (namespace, name):
+        other = found.get(NAMESPACE, namespace), found.get(INSTANCE, name)
+        if found.get(MANAGED_BY) == MANAGER and other != (namespace, name):
             problems.append(
                 f"Node {node} is a hypervisor of OVNCluster {other[1]} in namespace {other[0]} already. Choose other nodes with "
                 "spec.controller.nodeSelector and spec.ovs.nodeSelector, or run with state=absent (ovn_hypervisor_state) for that one first."
@@ -151,22 +150,24 @@ def chassis_facts(
     problems: t.Mapping[str, str] | None,
     *,
     now: datetime.datetime,
-    patience: float,
+    interval: float,
     has_agent: bool,
     on_machine: bool = False,
 ) -> ChassisFacts:
     """Return the facts of one chassis. `problems`: by node, what is wrong with its pods; None if they were not read.
 
-    `has_agent`: its agent writes the status between runs.
+    `interval`: seconds between two heartbeats. `has_agent`: its agent writes the status between runs.
 
-    A chassis that has answered in the last `patience` seconds is alive: there may be a newer heartbeat, but there is still time to answer it. A later
-    answer than `now` says nothing: it is by the clock of the chassis, which is ahead.
+    A chassis that answered the heartbeat before is alive while there is still time to answer the last one, which was sent before others answered it. An
+    answer later than `now` says nothing: it is by the clock of the chassis, which is ahead.
     """
     pods = None if problems is None else problems.get(chassis.node.name, "")
     if registry is None:
         return ChassisFacts(None, None, None, pods, has_agent=has_agent, on_machine=on_machine)
     beat = registry.heartbeat(chassis.system_id)
-    is_recent = beat is not None and 0 <= (now - beat).total_seconds() <= patience
-    alive = registry.is_alive(chassis.system_id) or is_recent
+    sent = registry.last_answered
+    has_time = sent is None or (now - sent).total_seconds() + _ANSWER <= grace(interval)
+    is_recent = beat is not None and 0 <= (now - beat).total_seconds() <= interval + grace(interval)
+    alive = registry.is_alive(chassis.system_id) or (is_recent and has_time)
     registered = registry.registration_problem(chassis) is None
     return ChassisFacts(registered, alive, beat, pods, has_agent=has_agent, on_machine=on_machine)

@@ -12,6 +12,7 @@ import ipaddress
 import json
 import typing as t
 
+from .._addresses import canonical
 from .._api.chassis_settings import ADDRESSES, CONFIRMED, DEFAULT, HEARTBEAT, NODES, Settings, options_of, settings_of
 from .._api.names import Object
 from .._chassis.cms_options import OWNER
@@ -107,6 +108,7 @@ def _chassis(node: Node, default: Settings, own: Settings) -> Chassis:
     settings = settings_of(default, own)
     encapsulation = settings["encapsulation"]
     ips = _addresses(node, encapsulation)
+    ips = ips and tuple(map(canonical, ips))
     resolved = {**settings, "encapsulation": {"type": encapsulation["type"], "ip": list(ips or [_UNKNOWN])}}
     options = options_of(resolved, node=node.name, node_ip="", addresses=list)
     if own:

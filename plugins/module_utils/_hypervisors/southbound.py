@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import typing as t
 
+from .._chassis.heartbeats import has_answered
 from .._chassis.lookup import ask_any
 from .._chassis.registration import LocalChassis, unregistered
 from .._chassis.southbound_rows import (
+    GATEWAYS,
     HEARTBEAT,
     IDENTITY,
     ChassisRow,
     PrivateRow,
     chassis_rows,
     delete_operations,
+    gateways_by_chassis,
     last_heartbeat,
     private_rows,
 )
@@ -39,12 +42,16 @@ _DATABASE = DATABASE_NAMES["southbound"]
 
 
 class Registry(t.NamedTuple):
-    """What the Southbound database knows of its chassis, by name. `owner` is what the rows of this cluster carry."""
+    """What the Southbound database knows of its chassis, by name. `owner` is what the rows of this cluster carry.
+
+    `last_answered`: when most chassis that answered the last heartbeat had done so, by their clocks; None if none has.
+    """
 
     chassis: t.Mapping[str, ChassisRow]
     answers: t.Mapping[str, PrivateRow]
     nb_cfg: int
     owner: str = ""
+    last_answered: datetime.datetime | None = None
 
     def registration_problem(self, chassis: Chassis) -> str | None:
         """Return what its row lacks; None if it is registered as desired."""
@@ -66,7 +73,7 @@ class Registry(t.NamedTuple):
     def is_alive(self, name: str) -> bool:
         """Return whether it has answered the last heartbeat."""
         answer = self.answers.get(name)
-        return answer is not None and answer.nb_cfg >= self.nb_cfg
+        return answer is not None and has_answered(answer.nb_cfg, self.nb_cfg, self.nb_cfg)
 
     def heartbeat(self, name: str) -> datetime.datetime | None:
         """Return when it last answered, by its own clock."""
@@ -84,7 +91,11 @@ def registry_of(tables: t.Mapping[str, t.Sequence[t.Mapping[str, t.Any]]]) -> Re
     def rows(table: str) -> t.Sequence[t.Mapping[str, t.Any]]:
         return tables[table]
 
-    return Registry(chassis_rows(rows), private_rows(rows), last_heartbeat(rows))
+    answers, latest = private_rows(rows), last_heartbeat(rows)
+    done = [row for row in answers.values() if row.timestamp and has_answered(row.nb_cfg, latest, latest)]
+    stamps = sorted(row.timestamp for row in done)
+    last_answered = time_of(stamps[len(stamps) // 2]) if stamps else None
+    return Registry(chassis_rows(rows), answers, latest, last_answered=last_answered)
 
 
 def check_access(endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline) -> None:
@@ -97,10 +108,18 @@ def check_access(endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadl
     )
 
 
-def delete_chassis(names: t.Sequence[str], endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline) -> None:
-    """Delete all rows of these chassis in one transaction. Their ovn-controller must have ended, or they are registered again at once."""
+def delete_chassis(
+    names: t.Sequence[str], endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline
+) -> dict[str, list[str]]:
+    """Delete all rows of these chassis in one transaction, and return the gateways that still name one of them.
 
-    def ask(connection: Connection) -> None:
+    Their ovn-controller must have ended, or they are registered again at once.
+    """
+
+    def ask(connection: Connection) -> dict[str, list[str]]:
         write(connection, _DATABASE, delete_operations(names), "c5c3.ovn.ovn_hypervisors")
+        tables = select(connection, _DATABASE, GATEWAYS)
+        gateways = gateways_by_chassis(lambda table: tables[table])
+        return {name: gateways[name] for name in names if name in gateways}
 
-    ask_any(endpoints, tls, deadline, ask)
+    return ask_any(endpoints, tls, deadline, ask)

@@ -13,7 +13,6 @@ import datetime
 import json
 import typing as t
 
-from .._agent.heartbeat_sender import grace
 from .._api.chassis_status import ChassisFacts, chassis_status
 from .._api.names import API_VERSION, Object
 from .._errors import Conflict, OvnError
@@ -76,10 +75,9 @@ def write_statuses(
     if problems is None and registry is None and not unreachable:
         return
     now = datetime.datetime.now(datetime.timezone.utc)
-    patience = interval + grace(interval)
     facts = {
         one.node.name: chassis_facts(
-            one, registry, problems, now=now, patience=patience, has_agent=has_agents, on_machine=on_machines
+            one, registry, problems, now=now, interval=interval, has_agent=has_agents, on_machine=on_machines
         )._replace(unreachable=unreachable)
         for one in chassis
     }

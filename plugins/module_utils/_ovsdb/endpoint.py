@@ -8,18 +8,21 @@ OVSDB connection methods (ovsdb(7)): `ssl:HOST:PORT`, `tcp:HOST:PORT`, `unix:FIL
 
 from __future__ import annotations
 
+import functools
 import re
 import typing as t
 
+from .._addresses import canonical, literal
 from .._errors import InvalidInput
 
 _NETWORK = re.compile(
-    r"(?P<scheme>tcp|ssl):(?:\[(?P<v6>[0-9A-Fa-f:.]+(?:%[^\]]+)?)\]|(?P<host>[^\[\]:\s,]+)):(?P<port>\d{1,5})"
+    r"(?P<scheme>tcp|ssl):(?:\[(?P<literal>[0-9A-Fa-f:.]+(?:%[^\]]+)?)\]|(?P<host>[\w.-]+)):(?P<port>\d{1,5})", re.ASCII
 )
+_NUMBERS = re.compile(r"[\d.]+", re.ASCII)
 
 
 class Endpoint(t.NamedTuple):
-    """One place where an OVSDB server listens. `host` is a file for `unix`, and has no brackets for IPv6."""
+    """One place where an OVSDB server listens. `host` is a file for `unix`, else a name or an address in its one spelling, without brackets."""
 
     scheme: t.Literal["tcp", "ssl", "unix"]
     host: str
@@ -38,12 +41,27 @@ def parse_endpoint(text: str) -> Endpoint:
     if text.startswith("unix:") and len(text) > len("unix:"):
         return Endpoint("unix", text[len("unix:") :])
     match = _NETWORK.fullmatch(text)
-    if match and 0 < int(match["port"]) < 65536:
+    if match and 0 < int(match["port"]) < 65536 and (host := _host(match)):
         scheme = t.cast("t.Literal['tcp', 'ssl']", match["scheme"])
-        return Endpoint(scheme, match["v6"] or match["host"], int(match["port"]))
+        return Endpoint(scheme, host, int(match["port"]))
     raise InvalidInput(
         f'"{text[:200]}" is not an OVSDB endpoint. Use ssl:HOST:PORT, tcp:HOST:PORT (IPv6 in brackets: ssl:[2001:db8::1]:6642) or unix:FILE.'
     )
+
+
+def _host(match: re.Match[str]) -> str | None:
+    """Return the host in its one spelling; None for what looks like an address and is none."""
+    text: str = match["literal"] or match["host"]
+    return canonical(text) if literal(text) or not (match["literal"] or _NUMBERS.fullmatch(text)) else None
+
+
+@functools.lru_cache(maxsize=256)  # plans compare the same few texts again and again
+def one_spelling(text: str) -> str:
+    """Return an endpoint in its one spelling, or the text itself if it is none."""
+    try:
+        return str(parse_endpoint(text))
+    except InvalidInput:
+        return text
 
 
 def parse_endpoints(values: t.Iterable[str]) -> list[Endpoint]:

@@ -8,20 +8,12 @@ Which endpoints have names instead of addresses: not every client resolves them.
 
 from __future__ import annotations
 
-import ipaddress
 import typing as t
 
+from .._addresses import literal
 from .endpoint import parse_endpoints
 
 
 def names_in(endpoints: t.Iterable[str]) -> list[str]:
     """Return the names of hosts in the endpoints: the library of Neutron finds no IPv4 address by a name (ovs/socket_util.py: inet_create_socket_active)."""
-    return sorted({one.host for one in parse_endpoints(endpoints) if not _is_address(one.host)})
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return True
+    return sorted({one.host for one in parse_endpoints(endpoints) if not literal(one.host)})

@@ -12,6 +12,8 @@ import re
 import socket
 import typing as t
 
+from .._addresses import canonical_host
+
 _PASSIVE = re.compile(r"p(tcp|ssl):(\d{1,5})(?::(\[[^\]]*\]|[^:]*))?")
 _LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "::1"}
 
@@ -36,7 +38,10 @@ class Listener(t.NamedTuple):
 def parse_listener(target: str) -> Listener | None:
     """Return what a passive connection method on the network says, None for any other."""
     match = _PASSIVE.fullmatch(target)
-    return Listener(match[1], int(match[2]), match[3] or "") if match else None
+    if match is None:
+        return None
+    host = canonical_host(match[3] or "")
+    return Listener(match[1], int(match[2]), f"[{host}]" if ":" in host else host)
 
 
 def is_listening(host: str, port: int, seconds: float) -> bool:

@@ -14,10 +14,7 @@ import typing as t
 
 from .._errors import BadAnswer, Conflict, Refused
 
-if t.TYPE_CHECKING:
-    Operation = dict[str, t.Any]
-else:  # Python 3.8 in a pod cannot evaluate it
-    Operation = dict
+Operation = dict[str, t.Any]
 
 
 class Caller(t.Protocol):

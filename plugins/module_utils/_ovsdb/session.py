@@ -31,10 +31,7 @@ except ImportError as e:
 
 _SESSION = t.TypeVar("_SESSION", bound="Session")
 Row = t.Any  # ovs.db.idl.Row: attributes are the registered columns
-if t.TYPE_CHECKING:
-    Condition = list[t.Any]  # RFC 7047 section 5.1: [[column, function, value], ...]; [False] replicates no row
-else:  # Python 3.8 in a pod cannot evaluate it
-    Condition = list
+Condition = list[t.Any]  # RFC 7047 section 5.1: [[column, function, value], ...]; [False] replicates no row
 
 NO_ROWS: Condition = [False]
 

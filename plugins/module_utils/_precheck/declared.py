@@ -11,18 +11,19 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from .._addresses import canonical_host, literal
 from .._databases import PORTS
 from .._distributions import Role, distribution_data
 from .._errors import InvalidInput
 from .._flows import TUNNEL_PORTS, ports_between
-from .._inventory import address_of, as_list, encapsulation_ip_of, system_id_of
-from .._ovsdb.endpoint import parse_endpoints
+from .._inventory import address_of, as_list, system_id_of, tunnel_ends_of
 from .._packages.plan import desired_versions
 from .._roles.cluster_source import encapsulation_types_of, with_resource
+from .._roles.distribution import socket_of
+from .._roles.endpoints import declared_endpoints
 from .._roles.firewall import needed_packages
 from .._roles.foreign_central import is_managed
 from .._roles.variables import Groups, Hostvars, Variables, backend_of, first_value, is_true, members_of
-from .addresses import canonical, literal
 
 CENTRAL_PORTS = ports_between("central", "central")
 RAFT_PORTS = sorted(ports.raft for ports in PORTS.values())
@@ -62,6 +63,9 @@ class DeclaredHost:
     distribution_given: bool = False  # the inventory has everything that is to be known about its distribution
     openvswitch_database: str = "unix:/run/openvswitch/db.sock"
     openvswitch_service: str = ""
+    southbound: str = "unix:/run/ovn/ovnsb_db.sock"  # of its own member
+    hostname: str = ""  # of the chassis, if it is not the name of the machine
+    takeover: bool = False  # it may take over the system id of another machine
     existing_switch: bool = False  # somebody else's Open vSwitch is used
     listen_address: str = ""
     filtered: bool = False  # a firewall of ours drops what comes from a host that it was not told of yet
@@ -122,7 +126,7 @@ def _host(name: str, variables: Variables, in_central: bool, in_hypervisors: boo
         central=in_central,
         hypervisor=hypervisor,
         cluster=_backend(variables, in_central) == "kubernetes",
-        address=canonical(address_of(name, variables)),
+        address=address_of(name, variables),
     )
     if host.cluster:
         return host
@@ -134,7 +138,8 @@ def _host(name: str, variables: Variables, in_central: bool, in_hypervisors: boo
         host = dataclasses.replace(
             host,
             paths=(str(database), str(records)),
-            listen_address=canonical(str(listen)),
+            listen_address=canonical_host(str(listen)),
+            southbound=socket_of(variables, "southbound"),
             allow_names=is_true(variables, "ovn_central_allow_names"),
             filtered=bool(_firewall_packages(host, variables)),
         )
@@ -232,16 +237,17 @@ def _distribution_options(role: Role, variables: Variables) -> t.Mapping[str, t.
 
 
 def _with_chassis(host: DeclaredHost, variables: Variables) -> DeclaredHost:
-    addresses = first_value(variables, "ovn_hypervisor_encapsulation_ip") or encapsulation_ip_of(host.name, variables)
     underlay = first_value(variables, "ovn_hypervisor_underlay", default={})
     return dataclasses.replace(
         host,
         system_id=system_id_of(host.name, variables),
-        encapsulation=tuple(canonical(address) for address in as_list(addresses)),
+        encapsulation=tuple(tunnel_ends_of(host.name, variables)),
         encapsulation_types=tuple(encapsulation_types_of(variables)),
         underlay=str(underlay.get("interface") or "") if isinstance(underlay, t.Mapping) else "",
         userspace=first_value(variables, "ovn_hypervisor_datapath_type") == "netdev",
         elsewhere=_elsewhere(variables),
+        hostname=str(first_value(variables, "ovn_hypervisor_hostname", default="")),
+        takeover=is_true(variables, "ovn_hypervisor_allow_takeover"),
         openvswitch_database=str(
             first_value(variables, "ovn_hypervisor_openvswitch_database", default=host.openvswitch_database)
         ),
@@ -259,11 +265,8 @@ def _uses_existing_switch(variables: Variables) -> bool:
 
 
 def _elsewhere(variables: Variables) -> tuple[tuple[str, int], ...]:
-    given = first_value(variables, "ovn_hypervisor_southbound_endpoints", "ovn_southbound_endpoints")
-    try:
-        return tuple((canonical(one.host), one.port) for one in parse_endpoints(as_list(given)) if one.scheme != "unix")
-    except InvalidInput:  # the role says so with the name of its option
-        return ()
+    given = declared_endpoints(variables, "ovn_hypervisor_southbound_endpoints", "ovn_southbound_endpoints")
+    return tuple((one.host, one.port) for one in given if one.scheme != "unix")
 
 
 def measurement(hostvars: Hostvars, groups: Groups, name: str, guest_mtu: int = 0) -> dict[str, t.Any]:
@@ -283,6 +286,7 @@ def measurement(hostvars: Hostvars, groups: Groups, name: str, guest_mtu: int = 
         "archive_proxy": host.proxy,
         "kernel_modules": _kernel_modules(host),
         "openvswitch_database": host.openvswitch_database,
+        "southbound": host.southbound,
     }
     if host.hypervisor and host.encapsulation:
         if not host.underlay:

@@ -21,6 +21,7 @@ MACHINE_CODES = (
     "duplicate_central_address",
     "duplicate_system_id",
     "duplicate_encapsulation_ip",
+    "chassis_clash",
     "same_machine",
     # The hosts
     "host_unreachable",

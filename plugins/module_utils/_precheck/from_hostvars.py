@@ -11,21 +11,22 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from .._chassis.registration import Rows
 from .._errors import OvnError
 from .._inventory import as_list
 from .._precheck_kubernetes.findings import Finding
+from .._roles.central import options_for_machines
 from .._roles.options import plain, read_options
 from .._roles.variables import Groups, Hostvars, members_of
 from .declared import DeclaredHost, declared_hosts, measurement, problem_of
 from .finding import check_ignored, hosts_of
-from .judge_inventory import judge_central_clusters, not_checked
+from .judge_inventory import judge_central_clusters, judge_registered, not_checked
 from .judge_software import not_tested, ovn_version
 from .measured import Limits, MeasuredHost
 from .report import judge, report
 
 _MACHINE, _CLUSTER = "ovn_precheck_measured", ("ovn_central_precheck", "ovn_hypervisor_precheck")
 _CENTRAL = "ovn_precheck_central"
-_FOR_MACHINES = ("northbound_options", "southbound_options", "extra_connections")
 _GROUPS = ("ovn_central", "ovn_hypervisors")
 
 
@@ -125,6 +126,7 @@ def precheck(
     more = [finding for name, result in results for finding in _of_cluster(name, result)]
     more += [_unread(name, declared[name].problem) for name in clusters if declared[name].problem]
     more += _central_clusters(hostvars, groups, declared, hosts)
+    more += judge_registered(machines, _registered(hostvars, hosts, machines))
     unknown = not_tested(machines)
     unknown += [f"{name} {text}" for name, result in results for text in _not_tested(result)]
     findings = judge(
@@ -141,6 +143,13 @@ def precheck(
     return report(findings, ignored, checked, not_checked(machines), list(dict.fromkeys(unknown)))
 
 
+def _registered(hostvars: Hostvars, hosts: t.Iterable[str], machines: t.Iterable[MeasuredHost]) -> Rows:
+    """Return the chassis that a central host of this run, or the one outside, has in its Southbound database."""
+    found = [one.facts.get("registered") for one in machines if one.declared.central]
+    found += [((hostvars[host].get(_CENTRAL) or {}).get("facts") or {}).get("registered") for host in hosts]
+    return next(filter(None, found), {})
+
+
 def _central_clusters(
     hostvars: Hostvars, groups: Groups, declared: t.Mapping[str, DeclaredHost], hosts: t.Iterable[str]
 ) -> list[Finding]:
@@ -151,7 +160,7 @@ def _central_clusters(
     clusters, findings = {}, []
     for name in (one for one in central if declared[one].cluster):
         try:
-            clusters[name] = {option: plain(hostvars[name].get(f"ovn_central_{option}")) for option in _FOR_MACHINES}
+            clusters[name] = {"for_machines": plain(options_for_machines(hostvars[name]))}
         except Exception as e:  # templates raise many classes, and each version of Ansible has others
             findings.append(_unread(name, problem_of(e)))
     return [*findings, *judge_central_clusters(central, clusters)]

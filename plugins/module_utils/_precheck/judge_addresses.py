@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
+from .._addresses import literal
 from .._precheck_kubernetes.findings import Finding
-from .addresses import literal
 from .declared import RAFT_PORTS, DeclaredHost
 from .measured import MeasuredHost
 

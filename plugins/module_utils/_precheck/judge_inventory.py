@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._chassis.registration import LocalChassis, Rows, registered_clash
 from .._precheck_kubernetes.findings import Finding
 from .._roles.central import CentralClusterOptions, cluster_problem
 from .declared import DeclaredHost
@@ -60,6 +61,23 @@ def judge_central_clusters(central: t.Sequence[str], clusters: t.Mapping[str, t.
         if problem:
             cause, _dot, step = problem.rpartition(". ")
             findings.append(Finding("specification_invalid", name, cause, step))
+    return findings
+
+
+def judge_registered(hosts: t.Iterable[MeasuredHost], registered: Rows) -> list[Finding]:
+    """Return why ovn_chassis would refuse a machine that is to become a chassis: another one is registered with its name or its address."""
+    findings = []
+    for host in hosts:
+        declared = host.declared
+        if not host.becomes_chassis or declared.elsewhere:
+            continue
+        hostname = declared.hostname or host.facts["chassis"].get("hostname", "")
+        ends = frozenset((kind, ip) for kind in declared.encapsulation_types for ip in declared.encapsulation)
+        local = LocalChassis(declared.system_id, hostname, ends)
+        clash = registered_clash(local, registered, allow_takeover=declared.takeover)
+        if clash:
+            cause, _dot, step = clash.rstrip(".").partition(". ")
+            findings.append(Finding("chassis_clash", host.name, cause, step))
     return findings
 
 

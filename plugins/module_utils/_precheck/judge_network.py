@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import typing as t
 
+from .._addresses import overlap
 from .._flows import TUNNEL_PORTS
 from .._precheck_kubernetes.findings import Finding
-from .addresses import overlap
 from .declared import RAFT_PORTS, USUAL_MTU
-from .measured import Facts, MeasuredHost, is_ours, place_of, runs_control_plane
+from .measured import Facts, MeasuredHost, is_ours, place_of
 
 _KERNEL_DEVICES = ("genev_sys_", "vxlan_sys_")  # those of Open vSwitch
 
@@ -112,7 +112,7 @@ def _ports(host: MeasuredHost) -> list[Finding]:
     for one in host.facts["listeners"]:
         desired = own if one["port"] in RAFT_PORTS else [host.declared.listen_address]
         holder = one["holder"]
-        if one["protocol"] != "tcp" or (holder and (is_ours(holder) or runs_control_plane(holder))):
+        if one["protocol"] != "tcp" or (holder and (is_ours(holder) or host.runs_control_plane(holder))):
             continue  # daemons of another control plane are a finding of their own
         if any(overlap(one["address"], address) for address in desired):
             taken.setdefault(_holder(holder), set()).add(one["port"])

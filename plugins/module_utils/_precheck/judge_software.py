@@ -11,14 +11,15 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .._addresses import literal
+from .._chassis.lists import read_servers
 from .._chassis.other_switches import DISTRIBUTION_UNITS, HostSwitches, Program, managed_findings
 from .._errors import InvalidInput
 from .._ovsdb.endpoint import parse_endpoints
 from .._packages.plan import desired_versions, unsatisfied
 from .._precheck_kubernetes.findings import Finding
-from .addresses import canonical, literal
 from .declared import DeclaredHost, southbound_addresses
-from .measured import Facts, MeasuredHost, is_ours, place_of, runs_control_plane, supervisor_of
+from .measured import Facts, MeasuredHost, is_ours, place_of, supervisor_of
 
 # Units of the distributions whose daemon the role takes over.
 _DISTRIBUTION_CHASSIS = ("ovn-controller.service", "ovn-host.service")
@@ -165,7 +166,7 @@ def _text(version: tuple[int, ...]) -> str:
 def _foreign_control_plane(host: MeasuredHost) -> list[Finding]:
     if not host.becomes_member:
         return []
-    running = [one for one in _others(host) if runs_control_plane(one)]
+    running = [one for one in _others(host) if host.runs_control_plane(one)]
     step = "c5c3.ovn.adopt takes it over with its data (of containers: docs/adopt.md); if it is of no use any more, stop and disable it"
     return _foreign("foreign_ovn", host, running, "another control plane runs there", step)
 
@@ -241,7 +242,7 @@ def _place(process: Facts) -> str:
 
 def _addresses(remote: str) -> set[str]:
     try:
-        return {canonical(one.host) for one in parse_endpoints([remote])}
+        return {one.host for one in parse_endpoints(read_servers(remote))}
     except InvalidInput:
         return set()
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 import time
 import typing as t
 
+from .._adoption.processes import find_processes
+from .._chassis.local_rows import read_chassis, read_registered
 from .._commands import Commands
 from .._host.openvswitch import DATABASE_FILE, as_facts, observe_switches
 from .._packages.commands import apt_commands
 from .._processes.proc import running_programs
-from .chassis import read_chassis
 from .packages import read_packages
 from .reachability import connect_all, read_local
 from .sockets import read_listeners
@@ -42,10 +43,12 @@ def measure(params: t.Mapping[str, t.Any], commands: Commands) -> dict[str, t.An
         "system": system,
         "own_units": units,
         "daemons": [daemon.as_dict() for daemon in daemons],
+        "control_plane": [one.pid for one in find_processes()],
         "open_vswitch": as_facts(
             observe_switches(params["openvswitch_database"], DATABASE_FILE, params["timeout"], commands)
         ),
         "chassis": read_chassis(params["openvswitch_database"], params["timeout"]),
+        "registered": read_registered(params["southbound"], params["timeout"]),
         "local_addresses": read_local(params["local_addresses"], own_addresses(interfaces)),
         "listeners": read_listeners(params["tcp_ports"], params["udp_ports"], [daemon.pid for daemon in daemons]),
         "peers": connect_all(params["peers"] if is_new else [], params["timeout"]),

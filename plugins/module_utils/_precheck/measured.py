@@ -9,7 +9,6 @@ One host as it is declared and as it was measured. Pure.
 from __future__ import annotations
 
 import dataclasses
-import re
 import typing as t
 
 from .._processes.supervisor import Supervisor
@@ -17,7 +16,6 @@ from .declared import DeclaredHost
 from .system import CHASSIS_UNIT, MEMBER_UNIT
 
 OWN_UNITS = "c5c3-ovn-"
-_OVN_DATABASE = re.compile(r"ovn(nb|sb)|OVN_(North|South)bound", re.IGNORECASE)
 
 Facts = t.Mapping[str, t.Any]
 
@@ -69,6 +67,10 @@ class MeasuredHost:
         """Return whether the host is to be a hypervisor and is none yet."""
         return self.declared.hypervisor and bool(self.facts) and CHASSIS_UNIT not in self.facts["own_units"]
 
+    def runs_control_plane(self, process: Facts) -> bool:
+        """Return whether the process is northd or serves a Northbound or Southbound database."""
+        return process["pid"] in self.facts["control_plane"]
+
     @property
     def is_new(self) -> bool:
         return self.becomes_member or self.becomes_chassis
@@ -88,9 +90,3 @@ def place_of(process: Facts) -> str:
     """Return what keeps the process running, for a sentence; empty if nothing does."""
     supervisor = supervisor_of(process)
     return "" if supervisor.kind == "none" else f"{supervisor.runtime} {supervisor}".strip()
-
-
-def runs_control_plane(process: Facts) -> bool:
-    """Return whether the process is northd or serves a Northbound or Southbound database."""
-    served = process["program"] == "ovsdb-server" and _OVN_DATABASE.search(process["arguments"])
-    return process["program"] == "ovn-northd" or bool(served)

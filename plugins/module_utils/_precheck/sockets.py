@@ -13,8 +13,8 @@ import socket
 import struct
 import typing as t
 
+from .._addresses import canonical
 from .._processes.proc import holders_of
-from .addresses import canonical
 
 _LISTENS = "0A"  # the state of a TCP socket in /proc/net/tcp
 

@@ -27,8 +27,12 @@ _HEADER = 8  # octets of an ICMP header
 _IP_HEADER = {socket.AF_INET: 20, socket.AF_INET6: 40}
 _ECHO = {socket.AF_INET: (8, 0), socket.AF_INET6: (128, 129)}  # request and reply
 _PROTOCOL = {socket.AF_INET: socket.IPPROTO_ICMP, socket.AF_INET6: socket.IPPROTO_ICMPV6}
-_PMTU_PROBE = 3  # IP_PMTUDISC_PROBE and IPV6_PMTUDISC_PROBE: never fragment, whatever the kernel thinks of the path
-_MTU_DISCOVER = {socket.AF_INET: (socket.IPPROTO_IP, 10), socket.AF_INET6: (socket.IPPROTO_IPV6, 23)}
+_IP_MTU_DISCOVER, _IPV6_MTU_DISCOVER = 10, 23
+_IP_PMTUDISC_PROBE, _IPV6_PMTUDISC_PROBE = 3, 3  # never fragment, whatever the kernel thinks of the path
+_PMTU_PROBE = {
+    socket.AF_INET: (socket.IPPROTO_IP, _IP_MTU_DISCOVER, _IP_PMTUDISC_PROBE),
+    socket.AF_INET6: (socket.IPPROTO_IPV6, _IPV6_MTU_DISCOVER, _IPV6_PMTUDISC_PROBE),
+}
 
 
 def read_interfaces(commands: Commands) -> list[dict[str, t.Any]] | None:
@@ -102,8 +106,7 @@ def probe_paths(source: str, peers: t.Sequence[t.Mapping[str, t.Any]], packet_si
         try:
             with socket.socket(family, socket.SOCK_RAW, _PROTOCOL[family]) as probe:
                 probe.bind((source, 0))
-                level, option = _MTU_DISCOVER[family]
-                probe.setsockopt(level, option, _PMTU_PROBE)
+                probe.setsockopt(*_PMTU_PROBE[family])
                 _echo(probe, family, own, packet_size)
         except OSError:
             continue

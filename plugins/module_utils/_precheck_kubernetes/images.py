@@ -52,8 +52,8 @@ def judge_image(kind: Kind, spec: ClusterSpec, image: str, missing: t.Collection
     ]
 
 
-def lost_functions(kind: Kind, image: str, missing: t.Collection[str]) -> list[str]:
+def lost_functions(kind: Kind, images: t.Iterable[str], missing: t.Collection[str]) -> list[str]:
     """Return what does not work without the optional contents that are missing."""
     return [
-        one.without for one in contents_of(kind, image) if one.optional and {*one.programs, *one.files} & {*missing}
+        one.without for one in contents_of(kind, *images) if one.optional and {*one.programs, *one.files} & {*missing}
     ]

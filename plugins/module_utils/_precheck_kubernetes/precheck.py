@@ -180,23 +180,26 @@ class Precheck:
             )
 
     def _check_images(self, spec: ClusterSpec, observed: ObservedKubernetes) -> None:
-        for image, reference in used_images(self.kind, spec).items():
+        used = used_images(self.kind, spec)
+        for reference in dict.fromkeys(used.values()):
+            images = [image for image, other in used.items() if other == reference]
             fact: dict[str, t.Any] = {"image": reference, "pod": "", "missing": [], "without": []}
             place = find_container(observed.pods or (), reference)
             try:
                 cause = "no pod of this image runs yet" if place is None else ""
                 if place is not None:
-                    missing = self._missing_in(place, image)
-                    fact.update(pod=place[0], missing=missing, without=lost_functions(self.kind, image, missing))
-                    self.findings += judge_image(self.kind, spec, image, missing, place[0])
+                    missing = self._missing_in(place, images)
+                    fact.update(pod=place[0], missing=missing, without=lost_functions(self.kind, images, missing))
+                    for image in images:
+                        self.findings += judge_image(self.kind, spec, image, missing, place[0])
             except OvnError as e:
                 cause = str(e)
             if cause:
                 self.facts["not_tested"].append({"what": f"image {reference}", "cause": cause})
             self.facts["images"].append(fact)
 
-    def _missing_in(self, place: tuple[str, str], image: str) -> list[str]:
-        command = command_for(self.kind, image)
+    def _missing_in(self, place: tuple[str, str], images: t.Iterable[str]) -> list[str]:
+        command = command_for(self.kind, *images)
         result = self.cluster.exec(self.namespace, *place, command, timeout=COMMAND_SECONDS)
         if result.code:
             raise BadAnswer(

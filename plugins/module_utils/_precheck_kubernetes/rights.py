@@ -15,7 +15,7 @@ from .._api.crds import custom_resource_definitions
 from .._api.names import GROUP, Object
 from .._kubernetes.access_review import Access
 from .._manifests.node_certificates import AUTHORITIES, role_name
-from .._manifests.status_rights import status_rights_name
+from .._manifests.status_rights import observer_rights_name, status_rights_name
 from .._tls_options import CHASSIS_SIGNER
 from .findings import Kind
 
@@ -112,6 +112,7 @@ _HYPERVISORS = (
     Right("", "configmaps", _OBJECT),
     Right("", "serviceaccounts", _OBJECT),
     Right("apps", "daemonsets", ("watch", *_OBJECT)),
+    Right("apps", "deployments", _OBJECT),
     Right("", "pods", ("list", "watch", "patch")),
     Right("", "namespaces", ("get",)),
     Right("", "nodes", ("list",), cluster_wide=True),
@@ -147,14 +148,16 @@ def node_certificate_rights(namespace: str) -> tuple[Right, ...]:
 
 
 def status_agent_rights(namespace: str) -> tuple[Right, ...]:
-    """Return what a run needs besides in a hypervisor cluster to let agents write the status of their OVNChassis, and to keep each to its own."""
-    names = (status_rights_name(namespace),)
+    """Return what a run needs besides in a hypervisor cluster to let agents write the status of their own OVNChassis, and an observer that of all."""
+    policy = (status_rights_name(namespace),)
+    names = (*policy, observer_rights_name(namespace))
     verbs = ("get", "create", "patch", "delete")
     without = "the status of an OVNChassis is that of the last run"
     policies = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
     return (
+        Right(GROUP, "ovnchassis", ("list", "watch"), "optional", (), True, without),
         Right(GROUP, "ovnchassis/status", ("get", "patch"), "optional", (), True, without),
-        *(Right(_ADMISSION, resource, verbs, "optional", names, True, without) for resource in policies),
+        *(Right(_ADMISSION, resource, verbs, "optional", policy, True, without) for resource in policies),
         *(
             Right(_RBAC, resource, verbs, "optional", names, True, without)
             for resource in ("clusterroles", "clusterrolebindings")

@@ -72,7 +72,7 @@ def holders_of(inodes: t.Collection[int], first: t.Iterable[int]) -> dict[int, R
         if len(found) == len(links):
             break
         with contextlib.suppress(OSError):
-            for inode in {links[target] for target in _open_files(pid) if target in links}:
+            for inode in {links[target] for target in open_files(pid) if target in links}:
                 found.setdefault(inode, _read(pid))
     return found
 
@@ -100,7 +100,8 @@ def _cgroup(pid: str) -> str:
     return (PROC / pid / "cgroup").read_text(encoding="utf-8", errors="replace")
 
 
-def _open_files(pid: int) -> t.Iterator[str]:
+def open_files(pid: int) -> t.Iterator[str]:
+    """Yield what the process has open: paths as it sees them, and sockets as `socket:[INODE]`."""
     for entry in os.scandir(PROC / str(pid) / "fd"):
         with contextlib.suppress(OSError):
             yield os.readlink(entry.path)

@@ -15,13 +15,13 @@ import typing as t
 from .._errors import OvnError
 
 SOCKETS = "/proc/net/unix"
-_LISTENING = 0x10000  # __SO_ACCEPTCON
+_SO_ACCEPTCON = 0x10000
 
 
 def parse_listening(text: str) -> list[str]:
     """Return the paths at which somebody listens, sorted; one comes as often as somebody listens there."""
     rows = [line.split(None, 7) for line in text.splitlines()[1:]]
-    return sorted(row[7] for row in rows if len(row) == 8 and int(row[3], 16) & _LISTENING)
+    return sorted(row[7] for row in rows if len(row) == 8 and int(row[3], 16) & _SO_ACCEPTCON)
 
 
 def read_listening() -> list[str]:

@@ -24,7 +24,7 @@ OF_OVN_CTL = [
 
 
 def test_a_server_of_ovn_ctl() -> None:
-    command = parse_command_line(OF_OVN_CTL)
+    command = parse_command_line(OF_OVN_CTL, "ovsdb-server")
     assert command.files == ("/var/lib/ovn/ovnnb_db.db",)
     assert command.remotes == (
         "punix:/var/run/ovn/ovnnb_db.sock",
@@ -46,9 +46,18 @@ def test_a_server_of_ovn_ctl() -> None:
         pytest.param("--monitor a.db b.db", "--monitor", "", ("a.db", "b.db"), id="a long option without a value"),
         pytest.param("--unixctl=a --unixctl=b", "--unixctl", "b", (), id="the last one counts"),
         pytest.param("-v a.db", "--verbose", "", ("a.db",), id="a short option without a value"),
+        pytest.param("--log-file --remote=punix:x a.db", "--remote", "punix:x", ("a.db",), id="an optional value"),
+        pytest.param("--pidfile a.db", "--pidfile", "", ("a.db",), id="an optional value is never the next word"),
+        pytest.param("--replay --unixctl=x a.db", "--unixctl", "x", ("a.db",), id="an optional value of a rare option"),
+        pytest.param("--rem punix:x --un=c a.db", "--remote", "punix:x", ("a.db",), id="an abbreviation"),
+        pytest.param("--no-c --un c a.db", "--unixctl", "c", ("a.db",), id="an abbreviation without a value"),
+        pytest.param("--ssl-c ALL a.db", "--ssl-ciphers", "ALL", ("a.db",), id="ambiguous in a later version"),
+        pytest.param("--run sh --remote=x a.db", "--run", "sh", ("a.db",), id="a command"),
+        pytest.param("--later x a.db", "--later", "", ("x", "a.db"), id="an unknown option hides no file"),
+        pytest.param("--unixctl=c -- --a.db", "--unixctl", "c", ("--a.db",), id="the end of the options"),
         pytest.param("a.db -p", "--private-key", "", ("a.db",), id="a command line that is cut off"),
     ],
 )
 def test_other_forms(words: str, option: str, value: str, files: tuple[str, ...]) -> None:
-    command = parse_command_line(words.split())
+    command = parse_command_line(words.split(), "ovsdb-server")
     assert (command.value(option), command.files) == (value, files)

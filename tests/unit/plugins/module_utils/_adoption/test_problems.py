@@ -108,6 +108,10 @@ WITH_TLS = {
     [
         pytest.param(found(NORTHBOUND, NORTHD), desired(), id="what Debian's units run"),
         pytest.param(found(), desired(), id="nothing runs"),
+        pytest.param(found({**NORTHBOUND, "address": "tcp:[192.0.2.11]:6643"}), desired(), id="IPv4 in brackets"),
+        pytest.param(
+            found({**NORTHBOUND, "address": "tcp:[2001:DB8:0::1]:6643"}), desired("tcp:[2001:db8::1]:6643"), id="IPv6"
+        ),
         pytest.param(
             found({**NORTHBOUND, "own": True, "address": "x", "file": "y"}, missing_files=["z"]), desired(), id="ours"
         ),
@@ -394,3 +398,11 @@ def test_the_active_northd_is_adopted_last() -> None:
         "central5": found(NORTHBOUND),
     }
     assert northd_order(hosts) == ["central2", "central3", "central1"]
+
+
+def test_server_of_both_databases_is_refused() -> None:
+    both = [NORTHBOUND, {**NORTHBOUND, "name": "southbound", "problem": "not asked"}]
+    shared = [problem for problem in adoption_problems(found(*both), desired()) if "together" in problem]
+    assert shared == [
+        "the ovsdb-server with process id 812 serves both databases, which could only be stopped together. Give each a server of its own first."
+    ]

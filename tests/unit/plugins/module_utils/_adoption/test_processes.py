@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -104,7 +105,8 @@ def test_a_process_with_our_root_directory_has_our_paths(path: str) -> None:
     ],
 )
 def test_where_a_control_socket_is(name: str, options: tuple[str, ...], path: str) -> None:
-    process = ControlPlaneProcess(name, os.getpid(), Supervisor("none"), parse_command_line(options), "/proc/1/root")
+    command = parse_command_line(options, "ovn-northd" if name == "northd" else "ovsdb-server")
+    process = ControlPlaneProcess(name, os.getpid(), Supervisor("none"), command, "/proc/1/root")
     assert control_socket(process) == path.replace("PID", str(os.getpid()))
 
 
@@ -153,6 +155,14 @@ def test_a_standalone_file_is_read_from_its_start(tmp_path: Path) -> None:
     file = tmp_path / "ovnnb.db"
     file.write_bytes(b"OVSDB JSON 9 0\n{" + NAME + b"}" + b"x" * LIMIT + NAME.replace(b"North", b"South"))
     assert len(_read_first_record(str(file))) == LIMIT
+
+
+def test_first_record_is_not_read_from_a_pipe(tmp_path: Path) -> None:
+    """A process has its terminal or pipes open as well: to read one of them waits, and takes what is in it."""
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["sh", "-c", f"echo x > {tmp_path}/pipe"]) as writer:
+        assert _read_first_record(str(tmp_path / "pipe")) == b""
+        writer.kill()
 
 
 def test_a_file_that_is_not_there_names_nothing(tmp_path: Path) -> None:

@@ -83,4 +83,8 @@ def test_a_database_that_was_made_again_counts_from_zero() -> None:
     watch.must_ask(LocalAnswer(7, 0), 0)
     assert watch.is_alive(9, 60, 0) is None
     watch.must_ask(LocalAnswer(7, 0), 30)
-    assert watch.is_alive(1, 60, 30) is True
+    assert watch.is_alive(0, 60, 30) is True, "nobody has sent a heartbeat"
+    assert watch.is_alive(1, 60, 40) is None
+    assert watch.is_alive(1, 60, 70) is False, "7 is an answer to the database of before"
+    watch.must_ask(LocalAnswer(1, 80), 80)
+    assert watch.is_alive(1, 60, 80) is True

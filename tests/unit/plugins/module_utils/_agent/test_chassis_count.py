@@ -45,9 +45,10 @@ def test_frequent_heartbeats_give_no_endless_time() -> None:
 def test_numbers_that_start_again() -> None:
     """A Southbound database that was created again counts from zero."""
     count = ChassisCounter(GRACE)
-    count.count(rows(700, one=700), 0)
-    count.count(rows(1, one=1), 10)
-    assert count.count(rows(1, one=1), 200) == (1, ())
+    count.count(rows(700, dead=700, one=700), 0)
+    assert count.count(rows(0, dead=700, one=700), 10 + GRACE) == (2, ())
+    assert count.count(rows(1, dead=700, one=700), 20 + GRACE) == (2, ())
+    assert count.count(rows(1, dead=700, one=1), 200) == (2, ("dead",))
 
 
 def test_the_answer_of_a_removed_chassis_does_not_count() -> None:

@@ -183,6 +183,13 @@ def test_parse_what_the_kernel_says() -> None:
     assert parse(END, {}) == ([], True)
 
 
+# NLMSG_ERROR, and NLMSG_DONE of a dump that failed, each with a negative errno.
+@pytest.mark.parametrize("kind", ["02", "03"])
+def test_netlink_error_is_no_end_of_the_addresses(kind: str) -> None:
+    with pytest.raises(OSError, match="Operation not permitted"):
+        parse(ANSWER + bytes.fromhex(f"14000000{kind}0000000100000000000000ffffffff"), NAMES)
+
+
 @pytest.mark.parametrize("length", range(0, len(ANSWER), 7))
 def test_a_cut_answer_is_no_traceback(length: int) -> None:
     parse(ANSWER[:length], NAMES)

@@ -9,6 +9,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.chassis_status impor
     ChassisFacts,
     chassis_status,
     condition_of,
+    observe_answers,
     status_of_agent,
 )
 
@@ -166,3 +167,42 @@ def test_a_node_that_cannot_ask() -> None:
     found = condition_of(status_of_agent(WELL, facts, generation=1, now=NOW, stale=HALF_A_MINUTE), "Ready")
     assert (found["status"], found["reason"]) == ("Unknown", "SouthboundUnreachable")
     assert "No member answers. Look at the Southbound database" in found["message"]
+
+
+def beats(*times: float, until: float = 1000) -> tuple[float, ...]:
+    """When the agent of a chassis writes lastHeartbeat: at `times`, then every 60 s from the last one on, before `until`."""
+    last = times[-1]
+    return (*times, *(last + 60 * number for number in range(1, 20) if last + 60 * number < until))
+
+
+@pytest.mark.parametrize(
+    ("chassis", "late"),
+    [
+        pytest.param({"a": beats(0), "b": beats(9)}, {}, id="all answer"),
+        pytest.param({"a": beats(0), "b": beats(9, until=300)}, {"b": 330}, id="one has died right after its answer"),
+        pytest.param({"a": beats(9), "b": beats(0, until=300)}, {"b": 340}, id="the other one writes late"),
+        pytest.param(
+            {"a": beats(0), "b": beats(0, until=300), "c": beats(0, until=300)}, {"b": 330, "c": 330}, id="two"
+        ),
+        pytest.param({"a": beats(0, until=300), "b": beats(3, until=300)}, {}, id="nobody sends heartbeats"),
+        pytest.param({"a": (0, 60, *beats(700)), "b": (3, 63, *beats(709))}, {}, id="nobody did for a while"),
+        pytest.param({"a": beats(0, until=300)}, {}, id="it has no others"),
+        pytest.param({"a": beats(0), "b": ()}, {}, id="it has never answered"),
+        pytest.param({"a": beats(0), "b": beats(500)}, {}, id="it joins, which is no answer of others"),
+        pytest.param({"a": beats(0), "b": beats(5, 65, 150)}, {}, id="it answers at the last moment"),
+        pytest.param({"a": beats(0), "b": beats(5, 65, 151)}, {"b": 150}, id="and a moment later"),
+        pytest.param({"a": beats(0, 31, 120), "b": beats(9, 129)}, {}, id="another client has sent one in between"),
+    ],
+)
+def test_chassis_is_late_if_another_has_answered_later(chassis: dict[str, t.Any], late: dict[str, float]) -> None:
+    """An observer that looks every 5 s. Each value of lastHeartbeat is another one, and none of them a time."""
+    found: dict[str, float] = {}
+    known: dict[str, t.Any] = {}
+    for now in range(0, 1000, 5):
+        written = {name: sum(at <= now for at in times) for name, times in chassis.items()}
+        texts = {name: f"{name} {number}" for name, number in written.items() if number}
+        known = observe_answers(known, texts, now, 60)
+        for name, one in known.items():
+            if one.is_late(now, 30):
+                found.setdefault(name, now)
+    assert found == late

@@ -128,6 +128,20 @@ OUTSIDE = [
         [],
         ["ssl:a:6641", "ssl:b:6641"],
     ),
+    (
+        "an entry of a load balancer without an address, or before the one that has it",
+        exposed("LoadBalancer"),
+        [balanced(0, {}), balanced(1, {"ip": ""}), balanced(2, {}, {"hostname": "nb-2"})],
+        [],
+        ["ssl:nb-2:6641"],
+    ),
+    (
+        "an internal address that is none",
+        exposed("NodePort"),
+        THREE[:1],
+        [node("a", "pending", "192.0.2.1")],
+        ["ssl:192.0.2.1:30001"],
+    ),
     ("a load balancer that has no address yet", exposed("LoadBalancer"), [balanced(0)], NODES, []),
 ]
 

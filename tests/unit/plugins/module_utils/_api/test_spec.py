@@ -56,7 +56,11 @@ REFUSED = [
     ),
     ("an unknown field", northbound(replica=3), r"^spec\.northbound\.replica is no field.*Did you mean replicas\?"),
     ("names of Python", {"bridge_mappings": []}, r"^spec\.bridge_mappings is no field.*Did you mean bridgeMappings\?"),
-    ("far from everything", {"qqqq": 1}, r"^spec\.qqqq is no field.*Known are bridgeMappings, controller, "),
+    (
+        "far from everything",
+        {"qqqq": 1},
+        r"^spec\.qqqq is no field.*Known are agentImage, bridgeMappings, controller, ",
+    ),
     ("a list for a mapping", {"northbound": []}, r"^spec\.northbound is \[\], but it has to be a mapping"),
     ("a mapping for a list", {"bridgeMappings": {}}, r"^spec\.bridgeMappings is \{\}, but it has to be a list"),
     ("no TLS at all", {"tls": {"enabled": "no"}}, r'^spec\.tls\.enabled is "no", but it has to be true or false'),

@@ -29,8 +29,13 @@ P = "physical_network"
             id="remotes of both families",
         ),
         pytest.param(
-            {"remote": ["tcp:a:1,tcp:b:1", "tcp:a:1", "cid:0c0f8e64"]},
-            {"ovn-remote": "tcp:a:1,tcp:b:1,cid:0c0f8e64"},
+            {"remote": ["tcp:[192.0.2.1]:6642", "ssl:[2001:DB8:0::1]:6642"]},
+            {"ovn-remote": "tcp:192.0.2.1:6642,ssl:[2001:db8::1]:6642"},
+            id="remotes in one spelling",
+        ),
+        pytest.param(
+            {"remote": ["tcp:a:1,tcp:b:1", "tcp:a:1", "cid:7dc5cd3d-b04f-4b1e-8a4c-5d0b5d0c6a3b"]},
+            {"ovn-remote": "tcp:a:1,tcp:b:1,cid:7dc5cd3d-b04f-4b1e-8a4c-5d0b5d0c6a3b"},
             id="an item may be a comma list, duplicates go, a cluster id stays",
         ),
         pytest.param({"remote": []}, {"ovn-remote": None}, id="an empty list removes the key"),
@@ -72,6 +77,11 @@ def test_desired_keys(params: dict[str, t.Any], stored: dict[str, str | None]) -
         ({"remote": ["pssl:6642"]}, "not an OVSDB endpoint"),
         ({"remote": ["ssl:2001:db8::1:6642"]}, "brackets"),
         ({"remote": ["ssl:a:99999"]}, "not an OVSDB endpoint"),
+        ({"remote": ["ssl://192.0.2.1:6642"]}, "Use ssl:HOST:PORT, tcp:HOST:PORT"),
+        ({"remote": ["tcp:192.0.2.1/24:6642"]}, "Use ssl:HOST:PORT, tcp:HOST:PORT"),
+        ({"remote": ["tcp:192.0.2.256:6642"]}, "not an OVSDB endpoint"),
+        ({"remote": ["tcp:[2001:db8::1::2]:6642"]}, "not an OVSDB endpoint"),
+        ({"remote": ["cid:0c0f8e64"]}, "not an OVSDB endpoint"),
         ({"encapsulation": {"type": ["stt"]}}, "stt"),
         ({"encapsulation": {"ip": ["192.0.2.256"]}}, "not an IPv4"),
         ({"encapsulation": {"ip": ["192.0.2.0/24"]}}, "not an IPv4"),
@@ -106,13 +116,30 @@ def test_what_can_never_work_is_refused(params: dict[str, t.Any], words: str) ->
         pytest.param({"system_id": ""}, None, True, id="absent as desired"),
         pytest.param({"system_id": ""}, "", False, id="an empty value is a value"),
         pytest.param({"remote": ["tcp:a:1", "tcp:b:1"]}, " tcp:b:1, tcp:a:1", True, id="order of remotes"),
+        pytest.param({"remote": ["tcp:a:1", "tcp:b:1"]}, "tcp:a:1 ,tcp:b:1", False, id="a blank that spoils a remote"),
+        pytest.param({"remote": ["tcp:a:1"]}, "tcp:a:1,", False, id="a comma that spoils a remote"),
+        pytest.param({"remote": ["ssl:[2001:db8::1]:1"]}, "ssl:[2001:DB8:0::1]:1", True, id="the same remote"),
         pytest.param({"remote": ["tcp:a:1", "tcp:b:1"]}, "tcp:a:1", False, id="one remote is missing"),
         pytest.param({"encapsulation": {"type": ["geneve", "vxlan"]}}, "vxlan,geneve", True, id="order of types"),
+        pytest.param({"encapsulation": {"type": ["geneve", "vxlan"]}}, "geneve, vxlan", False, id="no such type"),
+        pytest.param(
+            {"encapsulation": {"ip": ["192.0.2.1", "192.0.2.2"]}}, "192.0.2.1, 192.0.2.2", False, id="no address"
+        ),
         pytest.param({"encapsulation": {"ip": ["2001:db8::1"]}}, "2001:DB8:0::1", True, id="the same address"),
-        pytest.param({"encapsulation": {"ip": ["192.0.2.1", "192.0.2.2"]}}, "192.0.2.2,192.0.2.1", False, id="default"),
+        pytest.param(
+            {"encapsulation": {"ip": ["192.0.2.1", "192.0.2.2"]}}, "192.0.2.2,192.0.2.1", True, id="order of addresses"
+        ),
         pytest.param(
             {"bridge_mappings": [{P: "a", "bridge": "b"}, {P: "c", "bridge": "d"}]}, "c:d,a:b", True, id="maps"
         ),
+        pytest.param(
+            {"bridge_mappings": [{P: "a", "bridge": "b"}, {P: "c", "bridge": "d"}]}, "a:b, c:d", False, id="blank"
+        ),
+        pytest.param(
+            {"bridge_mappings": [{P: "a", "bridge": "b"}, {P: "c", "bridge": "d"}]}, "a:b,,c:d", False, id="unread"
+        ),
+        pytest.param({"mac_mappings": [{P: "a", "mac": "02:00:00:00:00:01"}]}, " a:02:00:00:00:00:01", False, id="mac"),
+        pytest.param({"transport_zones": ["a", "b"]}, "a, b", False, id="another zone"),
         pytest.param({"bridge_mappings": [{P: "a", "bridge": "b"}]}, "a:b,c:d", False, id="a mapping too many"),
         pytest.param({"monitor_all": True}, "TRUE", True, id="OVN reads truth without case"),
         pytest.param({"monitor_all": True}, "1", False, id="1 is not true for OVN"),
@@ -128,7 +155,7 @@ def test_a_value_of_a_free_key_is_compared_as_text() -> None:
 
 
 def test_encapsulations_are_every_type_with_every_address() -> None:
-    keys = {"ovn-encap-type": "geneve, vxlan", "ovn-encap-ip": "192.0.2.1,2001:db8::1"}
+    keys = {"ovn-encap-type": "geneve,vxlan", "ovn-encap-ip": "192.0.2.1,2001:DB8::1"}
     assert encapsulations(keys) == {
         ("geneve", "192.0.2.1"),
         ("geneve", "2001:db8::1"),

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.heartbeats import (
     RollCall,
     describe_chassis,
     late_names,
-    parse_bridge_mappings,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_rows import ChassisRow, PrivateRow
 
@@ -24,10 +21,14 @@ def row(name: str, **settings: str) -> ChassisRow:
     )
 
 
+LATEST = 6
+
 CASES: list[tuple[str, list[ChassisRow], list[PrivateRow] | None, int | None, dict[str, bool | None], list[str]]] = [
     ("nobody", [], [], 5, {}, []),
     ("who repeats the number is alive", [row("a")], [PrivateRow("a", 5, 1)], 5, {"a": True}, []),
     ("who is further is alive", [row("a")], [PrivateRow("a", 6, 1)], 5, {"a": True}, []),
+    ("an answer above the latest is from before the database was created again", [row("a")], [PrivateRow("a", 900, 1)], 5, {"a": False}, ["a"]),
+    ("an old version answers above the latest", [ChassisRow("a", "a", nb_cfg=900)], None, 5, {"a": False}, ["a"]),
     ("who is behind is late", [row("a")], [PrivateRow("a", 4, 1)], 5, {"a": False}, ["a"]),
     ("who never answered is late", [row("a")], [], 5, {"a": False}, ["a"]),
     ("a left-over is late", [], [PrivateRow("a", 5, 1)], 5, {"a": False}, ["a"]),
@@ -47,7 +48,7 @@ def test_alive(
     alive: dict[str, bool | None],
     late: list[str],
 ) -> None:
-    entries = describe_chassis(chassis, private, expected)
+    entries = describe_chassis(chassis, private, expected, LATEST)
     assert {entry["name"]: entry["alive"] for entry in entries} == alive
     assert late_names(entries) == late
 
@@ -89,7 +90,7 @@ def test_an_entry_has_everything() -> None:
         "ovn_bridge_mappings": "physnet1:br-ex",
         "ovn_cms_options": " enable-chassis-as-gw , availability-zones=a:b,",
     }
-    assert describe_chassis([row("a", **settings)], [PrivateRow("a", 5, 1795164164353)], 5) == [
+    assert describe_chassis([row("a", **settings)], [PrivateRow("a", 5, 1795164164353)], 5, LATEST) == [
         {
             "name": "a",
             "hostname": "a.example.com",
@@ -105,17 +106,3 @@ def test_an_entry_has_everything() -> None:
             "transport_zones": ["z1", "z2"],
         }
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "pairs"),
-    [
-        ("", []),
-        ("physnet1:br-ex", [("physnet1", "br-ex")]),
-        (" a:b , c:d ", [("a", "b"), ("c", "d")]),
-        ("a:b,,c,:d,e:", [("a", "b")]),
-        ("a:b:c", [("a", "b:c")]),
-    ],
-)
-def test_bridge_mappings(text: str, pairs: list[t.Any]) -> None:
-    assert [(item["physical_network"], item["bridge"]) for item in parse_bridge_mappings(text)] == pairs

@@ -105,6 +105,43 @@ def test_external_ids(params: dict[str, t.Any], actual: dict[str, str], result: 
         assert shown == {key: values[key] for key in plan.external_ids if key in values and key != KEY}
 
 
+GIVEN = {
+    "system_id": "c1",
+    "encapsulation": {"ip": ["192.0.2.1"]},
+    "gateway": True,
+    "external_ids": {"ct-zone-range": "1-9"},
+}
+SPECIFIC = {"ovn-encap-ip-c1": "192.0.2.9", "ovn-cms-options-c1": "x", "ct-zone-range-c1": "1-5"}
+
+
+@pytest.mark.parametrize(
+    ("params", "stored", "removed"),
+    [
+        pytest.param({}, {"ovn-encap-ip-c1": "192.0.2.1", "ovn-cms-options-c1": "enable-chassis-as-gw"}, [], id="same"),
+        pytest.param({}, {"ovn-encap-ip-c2": "192.0.2.9"}, [], id="of another chassis"),
+        pytest.param({}, {"ovn-remote-c1": "tcp:a:1"}, [], id="not a key of the task"),
+        pytest.param({"purge": True}, SPECIFIC, sorted(SPECIFIC), id="removed"),
+        pytest.param(
+            {"external_ids": {"ovn-encap-ip-c1": None, "ovn-cms-options-c1": "y"}},
+            SPECIFIC,
+            ["ovn-encap-ip-c1"],
+            id="named",
+        ),
+    ],
+)
+def test_keys_of_this_chassis_alone(params: dict[str, t.Any], stored: dict[str, str], removed: list[str]) -> None:
+    plan = make_plan(desired_chassis({**GIVEN, **params}), ObservedChassis(stored))
+    assert sorted(key for key, value in plan.external_ids.items() if value is None) == removed
+
+
+@pytest.mark.parametrize("key", SPECIFIC)
+@pytest.mark.parametrize("params", [{}, {"purge": True, "preserve_foreign": True}], ids=["no purge", "foreign"])
+def test_key_that_ovn_controller_would_read_instead_is_refused(key: str, params: dict[str, t.Any]) -> None:
+    with pytest.raises(Refused, match=f"{key} is {SPECIFIC[key]} and replaces") as caught:
+        make_plan(desired_chassis({**GIVEN, **params}), ObservedChassis({key: SPECIFIC[key]}))
+    assert "Nothing was written" in str(caught.value)
+
+
 def test_the_diff_has_the_record_only_if_nothing_else_differs() -> None:
     actual = {"a": "1", "b": "2", KEY: record(external_ids=["b"])}
     plan = make_plan(desired_chassis({"external_ids": {"a": "1"}}), ObservedChassis(external_ids=actual))
@@ -123,6 +160,8 @@ def test_other_config_has_its_own_record() -> None:
     ("params", "words"),
     [
         ({"external_ids": {"system-id": "a"}, "system_id": "b"}, "option of its own"),
+        ({"external_ids": {"ovn-remote": "ssl://192.0.2.1:6642"}}, "Use remote."),
+        ({"external_ids": {"ovn-bridge-mappings": "a:b, c:d"}}, "Use bridge_mappings."),
         ({"external_ids": {"ovn-cms-options": "a"}}, "cms_options"),
         ({"external_ids": {KEY: "a"}}, "record"),
         ({"external_ids": {"": "a"}}, "empty key"),

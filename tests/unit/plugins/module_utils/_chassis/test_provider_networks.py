@@ -40,6 +40,13 @@ Ports = dict[str, list[Interface]]
     [
         pytest.param([MAPPING], {"br-ex": {"eth1": [UP]}}, {}, [], id="a port that is up"),
         pytest.param([], {"br-ex": {}}, {}, [], id="no mapping"),
+        pytest.param(
+            [{**MAPPING, "physical_network": " physnet1"}],
+            {"br-ex": {"eth1": [UP]}},
+            {},
+            ['the bridge mapping " physnet1:br-ex" has a blank'],
+            id="a blank that ovn-controller does not trim",
+        ),
         pytest.param([MAPPING], {"br-ex": {}}, {}, [THEIRS], id="no port, and no bridge of ours"),
         pytest.param([MAPPING], {"br-ex": {}}, {"br-ex": ()}, [NO_PORT], id="no port is declared"),
         pytest.param([MAPPING], {}, {"br-ex": ()}, [NO_PORT], id="check mode, a new bridge without a port"),

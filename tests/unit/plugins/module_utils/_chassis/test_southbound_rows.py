@@ -124,6 +124,15 @@ def test_rows_are_selected_by_name_and_by_address() -> None:
     assert selects[0]["columns"] == IDENTITY["Chassis"]
 
 
+def test_rows_with_an_ipv6_address_are_selected_in_every_spelling() -> None:
+    """Those rows are all of the table, so it is read once."""
+    addresses = {"2001:db8::1", "2001:db8::2", "192.0.2.1"}
+    assert conditions_of("c1", addresses)["Encap"] == [["chassis_name", "==", "c1"], ["ip", "!=", ""]]
+    rows = {"Chassis": [], "Encap": [{"chassis_name": "c2", "type": "geneve", "ip": "2001:DB8:0:0::1"}]}
+    (other,) = chassis_and_address_owners(lambda table: rows[table], "c1")
+    assert other.addresses == {"2001:db8::1"}
+
+
 def test_everything_with_the_name_is_deleted_and_nothing_else() -> None:
     operations = delete_operations(["c1", "c2"])
     assert {one["op"] for one in operations} == {"delete"}

@@ -18,10 +18,11 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.observed_sta
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import key_of
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare import with_hash
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.progress import Progress
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.status_rights import status_rights
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.status_rights import observer_rights, status_rights
 
 RIGHTS = status_rights("ovn-controller", "net", "ovn", "controller")
 POLICY, POLICY_BINDING, ROLE, BINDING = RIGHTS
+OF_OBSERVER = observer_rights("net", "ovn")
 NAME = "c5c3-ovn-chassis-status-net"
 REVIEWS = "selfsubjectaccessreviews"
 
@@ -114,7 +115,8 @@ def test_who_may_delete_the_binding_does_so(there: list[t.Any], cause: str) -> N
 @pytest.mark.parametrize(
     ("state", "expected"),
     [
-        pytest.param(observed(*RIGHTS), "managed", id="all of it"),
+        pytest.param(observed(*RIGHTS, *OF_OBSERVER), "managed", id="all of it"),
+        pytest.param(observed(*RIGHTS), "kept", id="all but those of the observer"),
         pytest.param(observed(), "none", id="none of it"),
         pytest.param(observed(POLICY, POLICY_BINDING, ROLE), "none", id="all but the binding"),
         pytest.param(observed(POLICY, POLICY_BINDING, BINDING), "none", id="all but the role"),

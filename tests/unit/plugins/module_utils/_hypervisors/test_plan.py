@@ -10,6 +10,7 @@ from unittest import mock
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import chassis_labels
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.desired import DesiredHypervisors
@@ -22,7 +23,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.plan import 
     with_confirmed_names,
     with_registry,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import chassis_labels
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import Registry, registry_of
 
 SPEC = {"controller": {"nodeSelector": {"ovn": "x"}}, "ovs": {"nodeSelector": {"ovn": "x"}}}

@@ -202,8 +202,8 @@ def event(kind: str, name: str, message: str) -> Object:
             },
             [],
             "",
-            "Not all nodes have r:3: node b: no such tag; node c: no name. Correct spec.ovnImage, spec.ovsImage or "
-            "spec.metadataAgent.image, the registry or the Secret for it, then run "
+            "Not all nodes have r:3: node b: no such tag; node c: no name. Correct spec.ovnImage, spec.ovsImage, "
+            "spec.agentImage or spec.metadataAgent.image, the registry or the Secret for it, then run "
             "again. No daemon was stopped.",
             id="images that nodes cannot get",
         ),

@@ -62,11 +62,12 @@ class World:
             }
         )
 
-    def _delete(self, names: list[str], *_: object) -> None:
+    def _delete(self, names: list[str], *_: object) -> dict[str, list[str]]:
         assert self.ends <= 0, "its pod still runs"
         self.deleted += names
         for name in set(names) - self.immortal:
             del self.rows[name]
+        return {}
 
     def _look(self) -> None:
         self.ends -= 1
@@ -182,10 +183,10 @@ def test_where_no_server_knows_the_ca_the_shared_certificate_deletes(monkeypatch
     """The CA is there, and chassis connect to members: an installation without a role."""
     world = World(monkeypatch, ("n1", "192.0.2.1", "abc"))
 
-    def delete(names: list[str], _endpoints: object, tls: TlsFiles, _deadline: object) -> None:
+    def delete(names: list[str], _endpoints: object, tls: TlsFiles, _deadline: object) -> dict[str, list[str]]:
         if tls.private_key != "shared":
             raise CertificateProblem("unknown CA")
-        world._delete(names)
+        return world._delete(names)
 
     options = of_chassis(monkeypatch, {})
     monkeypatch.setattr(removal, "delete_chassis", delete)

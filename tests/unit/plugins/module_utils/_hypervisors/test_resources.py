@@ -40,7 +40,7 @@ EMPTY = registry_of({"Chassis": [], "Encap": [], "Chassis_Private": [], "SB_Glob
 
 def facts_of(*arguments: t.Any) -> t.Any:
     now = datetime.datetime.fromtimestamp(1700000000, datetime.timezone.utc)
-    return chassis_facts(*arguments, now=now, patience=90, has_agent=True)
+    return chassis_facts(*arguments, now=now, interval=60, has_agent=True)
 
 
 def resource(manager: str, spec: dict[str, t.Any], **entry: t.Any) -> dict[str, t.Any]:
@@ -123,6 +123,24 @@ def test_whose_a_resource_is(name: str, namespace: str, ours: bool, held: bool) 
     assert not held or f"OVNCluster {name} in namespace {namespace}" in problems[0]
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "ours"),
+    [
+        pytest.param("app.kubernetes.io/part-of", None, True, id="made before this label"),
+        pytest.param("app.kubernetes.io/name", "other", True, id="another value of a label that names no owner"),
+        pytest.param("app.kubernetes.io/managed-by", None, False, id="not managed"),
+        pytest.param("app.kubernetes.io/instance", None, False, id="no OVNCluster"),
+        pytest.param("ovn.c5c3.io/namespace", None, False, id="no namespace"),
+        pytest.param("ovn.c5c3.io/machine", "compute1", False, id="of a machine, which other runs delete"),
+    ],
+)
+def test_is_ours_compares_the_labels_that_name_the_owner(key: str, value: str | None, ours: bool) -> None:
+    found = chassis_manifest(CHASSIS, None, None, name="ovn", namespace="net")
+    assert found
+    found["metadata"]["labels"] |= {key: value}
+    assert is_ours(found, "ovn", "net") is ours
+
+
 def test_a_resource_that_somebody_else_made_holds_no_node() -> None:
     assert nodes_of_others({"n1": {"metadata": {"labels": {}}}}, ["n1"], "ovn", "net") == []
 
@@ -143,6 +161,12 @@ def test_fields_of_others_are_not_sent() -> None:
         pytest.param(CHASSIS, EMPTY, (False, False), id="no row"),
         pytest.param(CHASSIS, registry(), (True, True), id="registered, no heartbeat ever"),
         pytest.param(CHASSIS, registry(nb_cfg=5, answered=4), (True, False), id="late"),
+        pytest.param(
+            CHASSIS,
+            registry(nb_cfg=5, answered=900),
+            (True, False),
+            id="answered before the database was created again",
+        ),
         pytest.param(CHASSIS, registry(ip="192.0.2.8"), (False, True), id="registered with another address"),
         pytest.param(UNKNOWN, registry(ip="192.0.2.8"), (True, True), id="any address where only the node knows it"),
     ],
@@ -168,6 +192,25 @@ def test_a_chassis_that_has_answered_just_now_has_time_for_the_next_heartbeat(ag
     assert facts_of(CHASSIS, late, {}).alive is alive
     # Who has answered the last one is alive whatever its clock says.
     assert facts_of(CHASSIS, registry(nb_cfg=5, answered=5, stamp=1700000000000 - age * 1000), {}).alive
+
+
+@pytest.mark.parametrize(
+    ("stamps", "alive"),
+    [
+        pytest.param([29, 28], True, id="there is still time to answer"),
+        pytest.param([29, 29], False, id="they answered a second after the heartbeat"),
+        pytest.param([31, 32], False, id="others answered longer ago than the time to answer"),
+        pytest.param([3600, 5, 4], True, id="one clock is behind"),
+    ],
+)
+def test_chassis_without_answer_is_dead_once_time_to_answer_is_over(stamps: list[int], alive: bool) -> None:
+    rows = [{"name": "c1", "nb_cfg": 4, "nb_cfg_timestamp": 1700000000000 - 65 * 1000}]
+    rows += [
+        {"name": f"c{index}", "nb_cfg": 5, "nb_cfg_timestamp": 1700000000000 - age * 1000}
+        for index, age in enumerate(stamps, 2)
+    ]
+    tables = {"Chassis": [{"name": "c1", "hostname": "n1"}], "Encap": [], "SB_Global": [{"nb_cfg": 5}]}
+    assert facts_of(CHASSIS, registry_of({**tables, "Chassis_Private": rows}), {}).alive is alive
 
 
 def test_the_heartbeat_is_a_moment() -> None:

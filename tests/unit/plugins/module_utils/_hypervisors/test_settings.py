@@ -132,6 +132,11 @@ def test_an_annotation_says_more_than_the_resource() -> None:
             id="address",
         ),
         pytest.param(
+            [node("n1", "2001:db8::1"), node("n2", encapsulation_ip="2001:DB8:0:0::1")],
+            ["Nodes n1 and n2 have the same tunnel address 2001:db8::1"],
+            id="address in another spelling",
+        ),
+        pytest.param(
             [node("n1", system_id="x"), node("n2", system_id="x")],
             ['Nodes n1 and n2 have the same system id "x"'],
             id="system id",

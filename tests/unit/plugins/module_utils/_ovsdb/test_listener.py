@@ -13,7 +13,10 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.listener import pa
         ("ptcp:6642", True, "127.0.0.1"),
         ("pssl:6642:0.0.0.0", True, "127.0.0.1"),
         ("pssl:6642:[::]", True, "::1"),
+        ("pssl:6642:[0:0::0]", True, "::1"),
+        ("pssl:6642:[2001:DB8:0::1]", False, "2001:db8::1"),
         ("pssl:6642:192.0.2.1", False, "192.0.2.1"),
+        ("pssl:6642:[0.0.0.0]", True, "127.0.0.1"),
         ("pssl:6642:[2001:db8::1]", False, "2001:db8::1"),
     ],
 )

@@ -83,7 +83,6 @@ def test_a_hypervisor_asks_the_southbound_members_and_its_neighbors() -> None:
             ],
             id="a control plane elsewhere",
         ),
-        pytest.param({"ovn_southbound_endpoints": ["nonsense"]}, "peers", [], id="endpoints that the role refuses"),
         pytest.param({"ovn_hypervisor_datapath_type": "netdev"}, "kernel_modules", [], id="userspace needs no module"),
         pytest.param({"ovn_hypervisor_datapath_type": "netdev"}, "udp_ports", [], id="userspace takes no port"),
         pytest.param(
@@ -216,6 +215,13 @@ def test_the_backend_of_a_role_counts_more_than_the_shared_one() -> None:
     assert not declare({"ovn_central": {"a": both}})["a"].cluster
     hostvars = {"a": {**both, "ovn_backend": "host"}}
     assert declared_hosts(hostvars, {"ovn_hypervisors": ["a"]}, ["a"])["a"].cluster
+
+
+def test_endpoint_that_cannot_work_is_a_problem_before_the_first_change() -> None:
+    given = {"ovn_southbound_endpoints": ["ssl://192.0.2.1:6642"]}
+    host = declare({"ovn_hypervisors": {"compute1": given}})["compute1"]
+    assert "ovn_southbound_endpoints: " in host.problem
+    assert "Use ssl:HOST:PORT, tcp:HOST:PORT" in host.problem
 
 
 def test_variables_that_cannot_be_read_are_a_problem_of_one_host() -> None:

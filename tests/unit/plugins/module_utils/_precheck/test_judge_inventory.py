@@ -12,6 +12,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.judge_inventory
     judge_central_clusters,
     judge_inventory,
     judge_measuring,
+    judge_registered,
     not_checked,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measured import MeasuredHost
@@ -53,11 +54,11 @@ def test_the_count_of_members_that_are_there_is_the_matter_of_the_role() -> None
         pytest.param(["rack1", "rack2"], {}, [("central_count", "ovn_central")], id="two clusters"),
         pytest.param(
             ["rack1"],
-            {"northbound_options": {"use_logical_dp_groups": "true"}},
+            {"for_machines": {"ovn_central_northbound_options": {"use_logical_dp_groups": "true"}}},
             [("specification_invalid", "rack1")],
             id="options that are for machines",
         ),
-        pytest.param(["rack1"], {"extra_connections": None}, [], id="an option without a value"),
+        pytest.param(["rack1"], {"for_machines": {"ovn_central_log_level": None}}, [], id="an option without a value"),
     ],
 )
 def test_a_cluster_is_the_only_central_host(
@@ -170,3 +171,23 @@ def test_hosts_whose_variables_cannot_be_read_have_nothing_in_common() -> None:
     )
     unread = [dataclasses.replace(one, problem="undefined", system_id="") for one in hosts.values() if one.name != "a"]
     assert judge_inventory([hosts["a"], *unread], []) == []
+
+
+def test_chassis_that_returns_with_its_declared_hostname_is_the_same() -> None:
+    """It was installed again and has another address; the role compares the row with the declared name."""
+    registered = {
+        "Chassis": [{"name": "compute1", "hostname": "node1"}],
+        "Encap": [{"chassis_name": "compute1", "type": "geneve", "ip": "192.0.2.99"}],
+    }
+    chassis = {"system_id": "", "remote": "", "hostname": "compute1"}
+    declared = hypervisor(chassis=chassis, variables={"ovn_hypervisor_hostname": "node1"})
+    assert judge_registered([declared], registered) == []
+    assert [one.code for one in judge_registered([hypervisor(chassis=chassis)], registered)] == ["chassis_clash"]
+
+
+def test_chassis_of_another_southbound_is_not_compared() -> None:
+    registered = {"Chassis": [], "Encap": [{"chassis_name": "former", "type": "geneve", "ip": "192.0.2.21"}]}
+    own = {"ovn_encapsulation_ip": "192.0.2.21"}
+    assert [one.object for one in judge_registered([hypervisor(variables=own)], registered)] == ["compute1"]
+    elsewhere = {**own, "ovn_southbound_endpoints": ["tcp:203.0.113.1:6642"]}
+    assert judge_registered([hypervisor(variables=elsewhere)], registered) == []

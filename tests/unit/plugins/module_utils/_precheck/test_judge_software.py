@@ -244,36 +244,29 @@ def test_versions(hosts: list[MeasuredHost], expected: str) -> None:
     assert cause(*hosts) == expected
 
 
-NORTHBOUND = "ovsdb-server --remote=punix:/run/ovn/ovnnb_db.sock /var/lib/ovn/ovnnb_db.db"
 SWITCH = "ovsdb-server /etc/openvswitch/conf.db --remote=db:Open_vSwitch,Open_vSwitch,manager_options vswitch"
 
 
 @pytest.mark.parametrize(
-    ("daemon", "expected"),
+    ("daemon", "control_plane", "expected"),
     [
         pytest.param(
             process("ovn-northd", "ovn-northd.service"),
+            [7],
             "ovn-northd in ovn-northd.service",
             id="ovn-central of the distribution",
         ),
-        pytest.param(process("ovn-northd", "c5c3-ovn-northd.service"), "", id="ours"),
-        pytest.param(
-            process("ovsdb-server", CONTAINER, NORTHBOUND),
-            f"ovsdb-server in docker {CONTAINER}",
-            id="a container",
-        ),
-        pytest.param(
-            process("ovsdb-server", "", NORTHBOUND), "ovsdb-server in process 7, started by hand", id="ovn-ctl"
-        ),
-        pytest.param(process("ovsdb-server", "ovsdb-server.service", SWITCH), "", id="that of Open vSwitch"),
-        pytest.param(process("ovn-controller", "ovn-controller.service"), "", id="a chassis"),
+        pytest.param(process("ovn-northd", "c5c3-ovn-northd.service"), [7], "", id="ours"),
+        pytest.param(process("ovsdb-server", CONTAINER), [7], f"ovsdb-server in docker {CONTAINER}", id="a container"),
+        pytest.param(process("ovsdb-server"), [7], "ovsdb-server in process 7, started by hand", id="ovn-ctl"),
+        pytest.param(process("ovsdb-server", "ovsdb-server.service", SWITCH), [], "", id="that of Open vSwitch"),
+        pytest.param(process("ovn-controller", "ovn-controller.service"), [], "", id="a chassis"),
     ],
 )
-def test_another_control_plane(daemon: dict[str, t.Any], expected: str) -> None:
-    assert cause(central(daemons=[daemon])) == (
-        f"foreign_ovn: another control plane runs there: {expected}" if expected else ""
-    )
-    assert cause(central(daemons=[daemon], **MEMBER)) == ""
+def test_another_control_plane(daemon: dict[str, t.Any], control_plane: list[int], expected: str) -> None:
+    found = {"daemons": [daemon], "control_plane": control_plane}
+    assert cause(central(**found)) == (f"foreign_ovn: another control plane runs there: {expected}" if expected else "")
+    assert cause(central(**found, **MEMBER)) == ""
 
 
 @pytest.mark.parametrize(
@@ -298,7 +291,7 @@ def test_another_control_plane(daemon: dict[str, t.Any], expected: str) -> None:
         ),
         pytest.param(process("ovs-vswitchd", "ovs-vswitchd.service"), "", id="the distribution's Open vSwitch"),
         pytest.param(process("ovsdb-server", "ovsdb-server.service", SWITCH), "", id="its database"),
-        pytest.param(process("ovsdb-server", "", NORTHBOUND), "", id="a database of OVN is no matter of a hypervisor"),
+        pytest.param(process("ovsdb-server"), "", id="a database of OVN is no matter of a hypervisor"),
         pytest.param(
             process("ovs-vswitchd", CONTAINER),
             f"foreign_open_vswitch: another Open vSwitch is there: ovs-vswitchd (pid 7, docker {CONTAINER})",

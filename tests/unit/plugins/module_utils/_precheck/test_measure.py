@@ -25,6 +25,7 @@ NONE: dict[str, t.Any] = {
     "archive_proxy": "",
     "kernel_modules": [],
     "openvswitch_database": "unix:/nowhere",
+    "southbound": "unix:/nowhere",
     "timeout": 1.0,
 }
 

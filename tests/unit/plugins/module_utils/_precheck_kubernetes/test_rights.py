@@ -19,7 +19,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.switch_to_ow
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.access_review import Access, allows
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import _NEVER_PRUNED
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.kinds import KNOWN_KINDS
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.status_rights import status_rights
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.status_rights import observer_rights, status_rights
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.creation import (
     control_plane_manifests,
     hypervisor_cluster_manifests,
@@ -178,9 +178,9 @@ def test_who_signs_has_the_rights_of_the_page() -> None:
 def test_a_run_may_do_what_it_lets_agents_do() -> None:
     rights = status_agent_rights("x")
     table = {right.resource: right for right in rights}
-    manifests = status_rights("ovn-controller", "x", "ovn", "controller")
-    (granted,) = [one for one in manifests if one["kind"] == "ClusterRole"]
-    for rule in granted["rules"]:
+    manifests = [*status_rights("ovn-controller", "x", "ovn", "controller"), *observer_rights("x", "ovn")]
+    rules = [rule for one in manifests if one["kind"] == "ClusterRole" for rule in one["rules"]]
+    for rule in rules:
         for name in rule["resources"]:
             assert set(table[name].verbs) >= set(rule["verbs"])
     names = {one["metadata"]["name"] for one in manifests}

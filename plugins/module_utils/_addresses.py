@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-IP addresses in one spelling, so that equal ones are equal texts. Pure.
+IP addresses in one spelling, so that equal addresses are equal texts. Pure, and part of the archive for pods.
 """
 
 from __future__ import annotations
@@ -24,9 +24,13 @@ def literal(text: str) -> Literal | None:
 
 
 def canonical(text: str) -> str:
-    """Return an address, with or without brackets, as the kernel prints it; a name as it is."""
-    text = text.strip().strip("[]")
+    """Return an address as the kernel prints it, any other text as it is."""
     return str(literal(text) or text)
+
+
+def canonical_host(text: str) -> str:
+    """Return the host that a person wrote, an address with or without brackets, in its one spelling."""
+    return canonical(text.strip().strip("[]"))
 
 
 def overlap(one: str, other: str) -> bool:
