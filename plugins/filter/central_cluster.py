@@ -47,7 +47,12 @@ _value:
 
 import typing as t
 
-from ..module_utils._roles.central import CentralClusterOptions, cluster_problem, cluster_spec
+from ..module_utils._roles.central import (
+    CentralClusterOptions,
+    cluster_problem,
+    cluster_spec,
+    options_for_machines,
+)
 from ..module_utils._roles.cluster_source import FACT, specification_of_resource
 from ..module_utils._roles.pki import machine_certificates, makes_client_bundle, pod_security_of, share_certificates
 from ..module_utils._roles.variables import Groups, Hostvars
@@ -56,7 +61,8 @@ from ..plugin_utils._filters import as_filter
 
 @as_filter
 def central_cluster(given: t.Mapping[str, t.Any], host: str, hostvars: Hostvars, groups: Groups) -> dict[str, t.Any]:
-    options = CentralClusterOptions.from_options(given)
+    machines = options_for_machines(hostvars[host])
+    options = CentralClusterOptions.from_options({**given, "for_machines": machines})
     specification_of_resource(options.cluster_from, hostvars[host].get(FACT))  # raises if it was not read
     shared = share_certificates(hostvars, groups)
     spec = cluster_spec(options, has_client_bundle=makes_client_bundle(hostvars[host]), shared_certificates=shared)

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: group_problem
-short_description: Tell why a group of the inventory has no hosts
+short_description: Tell what is wrong with a group of the inventory
 version_added: "0.1.0"
 description:
   - A play on a group that is empty or has another name than expected does nothing and succeeds. This filter finds that out before.
+  - An option whose value is not allowed would fail later, with the whole specification of its role.
+  - An option of one role that contradicts the variable of all roles that it repeats would break a rollout, as C(ovn_central_tls) beside C(ovn_tls).
 options:
   _input:
     description: C(groups), or any mapping of group names to lists of hosts.
@@ -23,6 +25,9 @@ options:
     description: Whether the group needs hosts. If V(false), only a group with a similar name is a problem, for it is likely misspelt.
     type: bool
     default: true
+  hostvars:
+    description: C(hostvars). With them the options of the hosts in the group are checked, and compared with the variables of all roles.
+    type: dict
 author:
   - C5C3 contributors (@c5c3)
 """
@@ -43,13 +48,51 @@ _value:
   sample: "The group ovn_central is not in the inventory, but ovn_centrals is: check the spelling. The inventory has the groups ovn_centrals (3 hosts)."
 """
 
+import contextlib
 import difflib
+import json
+import pathlib
 import typing as t
+
+from ansible.module_utils.common.yaml import yaml_load
+
+from ..module_utils._roles.option_types import Specification, option_problem
+from ..module_utils._roles.options import plain
+from ..module_utils._roles.shared_variables import SHARED_VARIABLES, shared_variable_problem
+from ..module_utils._roles.variables import Hostvars, Variables
+from ..plugin_utils._filters import as_filter
 
 _OF_ANSIBLE = {"all", "ungrouped"}
 _OURS = {"ovn_central", "ovn_controllers", "ovn_gateways", "ovn_hypervisors"}
 _SIMILAR = 0.75  # of difflib: ovn_centrals, ovn-central, ovn_hypervisor, ovn_hypervisers; not ovn_control_plane
 _GROUPS_SHOWN = 10
+_ROLES = pathlib.Path(__file__).resolve().parents[2] / "roles"
+
+
+def _options_problem(hosts: t.Sequence[str], hostvars: Hostvars) -> str:
+    specification = _specification()
+    names = {*specification, *SHARED_VARIABLES.values()}
+    given = {host: _readable(hostvars[host], names) for host in hosts}
+    return option_problem(hosts, given, specification) or shared_variable_problem(hosts, given)
+
+
+def _specification() -> Specification:
+    """Return what all roles say of their options."""
+    options: dict[str, t.Any] = {}
+    for path in _ROLES.glob("*/meta/argument_specs.yml"):
+        options.update(yaml_load(path.read_bytes())["argument_specs"]["main"].get("options") or {})
+    return options
+
+
+def _readable(variables: Variables, names: t.Collection[str]) -> Variables:
+    """Return these variables of a host as far as they can be read now: a template may name what only a later task finds."""
+    found = {}
+    for name in {*names} & set(variables):
+        with contextlib.suppress(Exception):  # templates raise many classes, and each version of Ansible has others
+            value = plain(variables[name])
+            json.dumps(value, default=str)  # from ansible-core 2.19 on this fails, and not the line before
+            found[name] = value
+    return found
 
 
 def _words(groups: t.Mapping[str, t.Sequence[str]]) -> str:
@@ -61,9 +104,12 @@ def _words(groups: t.Mapping[str, t.Sequence[str]]) -> str:
     return f"The inventory has no groups and {hosts} hosts." if hosts else "The inventory is empty: is -i missing?"
 
 
-def group_problem(groups: t.Mapping[str, t.Sequence[str]], name: str, required: bool = True) -> str:
+@as_filter
+def group_problem(
+    groups: t.Mapping[str, t.Sequence[str]], name: str, required: bool = True, hostvars: Hostvars | None = None
+) -> str:
     if groups.get(name):
-        return ""
+        return "" if hostvars is None else _options_problem(groups[name], hostvars)
     others = [other for other, hosts in groups.items() if hosts and other not in _OF_ANSIBLE | _OURS]
     similar = difflib.get_close_matches(name, others, 1, _SIMILAR)
     if not required and not similar:

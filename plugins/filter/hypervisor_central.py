@@ -38,7 +38,7 @@ _value:
     - C(is_cluster) says whether the control plane runs in Kubernetes, C(asked) whether its cluster says where the databases are, C(published) whether the
       role C(ovn_central) has already read that in this run, as the fact C(ovn_central_endpoints).
     - C(northbound) and C(southbound) are endpoints. Those of a control plane in Kubernetes come from its answer and are empty before.
-    - C(southbound_socket) is the endpoint of the Southbound member on the central host itself, empty in Kubernetes.
+    - C(northbound_socket) and C(southbound_socket) are the endpoints of the members on the central host itself, empty in Kubernetes.
     - C(problem) says why the answer is of no use and what to do, empty if it is.
   type: dict
   sample:
@@ -47,6 +47,7 @@ _value:
     published: false
     northbound: ["ssl:192.0.2.11:6641"]
     southbound: ["ssl:192.0.2.11:6642"]
+    northbound_socket: unix:/run/ovn/ovnnb_db.sock
     southbound_socket: unix:/run/ovn/ovnsb_db.sock
     problem: ""
 """

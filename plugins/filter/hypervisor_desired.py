@@ -17,8 +17,8 @@ options:
       - The role's options without their prefix, C(backend) among them.
       - For a machine C(bridges), C(underlay), C(openvswitch_service), C(unit) and C(underlay_unit), the last two as paths.
       - For a cluster C(tls), C(spec), C(image), C(openvswitch_image), C(datapath_type), C(bridge_mappings) and C(tls_secret). Also C(host),
-        C(host_address), C(bridges), C(underlay), C(encapsulation_type), C(encapsulation_ip), C(system_id), C(gateway) and C(named), the names of further
-        options of machines that are set.
+        C(host_address), C(bridges), C(underlay), C(encapsulation_type), C(encapsulation_ip), C(system_id), C(gateway) and C(for_machines), further
+        options of machines that are set, with their values.
     type: dict
     required: true
 author:

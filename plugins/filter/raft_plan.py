@@ -63,11 +63,11 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ..module_utils._errors import OvnError
 from ..module_utils._raft.gates import gate_reason
 from ..module_utils._raft.observation import Observation
-from ..module_utils._raft.plan import check_before_changes
-from ..module_utils._raft.rounds import RoundProgress, incomplete, latest_record, next_round
-from ..module_utils._raft.simulate import simulate
+from ..module_utils._raft.plan import predict_rounds
+from ..module_utils._raft.rounds import RoundProgress, latest_record
 from ..module_utils._raft.sizing import size_of
-from ..module_utils._raft.step import MessageTexts, Round, Run
+from ..module_utils._raft.step import MessageTexts, Run
+from ..module_utils._raft.turns import Turn, check_databases, next_turn
 
 _ADOPTION = MessageTexts(bootstrap="an adoption creates none. c5c3.ovn.site creates a new control plane.")
 _STATES = {
@@ -77,112 +77,103 @@ _STATES = {
     "kick": "kicked",
     "wait": "waited",
 }
-_ALONE = frozenset({"stop", "restart", "kick"})
 
 
 def raft_plan(
     results: t.Iterable[t.Mapping[str, t.Any]], run: t.Mapping[str, t.Any], previous: t.Mapping[str, t.Any]
 ) -> dict[str, t.Any]:
-    """Return the plan of the first database that has something to do; while it waits, of the other one if that starts members."""
+    """Return the plan of the next turn (`_raft/turns.py`) as plain data, with all that the rounds before have found out."""
     observations: dict[str, dict[str, Observation]] = {}
     for result in results:
         if "observation" in result:
             data = result["observation"]
             observations.setdefault(data["database"], {})[data["member"]] = Observation.from_dict(data)
-    plan: dict[str, t.Any] = {"warnings": [], "messages": [], "founding": [], "progress": {}, "due": False}
-    plan["refused"] = list(previous.get("refused") or [])
-    plan["refusals"] = list(previous.get("refusals") or [])
-    plan["incomplete"] = dict(previous.get("incomplete") or {})
-    plan["cids"] = dict(previous.get("cids") or {})
-    plan["reported"] = list(previous.get("reported") or [])
-    sizes = {database: size_of(seen.values())._asdict() for database, seen in observations.items()}
     left = list(previous.get("left") or run["declared"])
-    rounds: dict[str, Round] = {}
-    for database in [name for name in left if name in observations]:
-        known = (previous.get("progress") or {}).get(database)
-        progress = RoundProgress(**known) if known else RoundProgress()
-        this = _run_of(database, run)
-        try:
-            recorded = latest_record(observations[database])
-            if recorded is not None and recorded.cid:
-                plan["cids"][database] = recorded.cid
-            if boolean(run.get("before_changes") or False):
-                plan["founding"] += [database] if check_before_changes(this, observations[database]).founding else []
-                ahead = _idle_round(this, observations[database])
-                plan["due"] = plan["due"] or ahead is None
-                if ahead is not None:
-                    plan["warnings"] += ahead.warnings
-                    plan["incomplete"][database] = incomplete(this, observations[database])
-                continue
-            # One clock for all processes of this machine, without jumps.
-            decided, progress = next_round(this, observations[database], progress, time.monotonic())
-            new_warnings = [warning for warning in decided.warnings if warning not in plan["reported"]]
-            plan["reported"] += new_warnings
-            plan["messages"] += new_warnings
-            if boolean(run.get("check_mode", True)):
-                plan["messages"] += simulate(this, observations[database], gate_reason)
-        except OvnError as e:
-            plan["refusals"].append(str(e))
-            plan["refused"] = sorted({*plan["refused"], database})
-            left.remove(database)  # the other one goes as far as it can
-            continue
-        plan["warnings"] += new_warnings
+    runs = {database: _run_of(database, run) for database in left}
+    plan = _plan_before(previous, observations)
+    if boolean(run.get("before_changes") or False):
+        check = check_databases(runs, observations)
+        _refuse(plan, check.refusals)
+        plan.update(due=check.due, founding=list(check.founding), warnings=list(check.warnings))
+        plan["incomplete"].update(check.incomplete)
+        left = [database for database in left if database not in check.refusals]
+        return {**plan, "left": left, "observe": left}
+    progress = {name: RoundProgress(**known) for name, known in (previous.get("progress") or {}).items()}
+    # One clock for all processes of this machine, without jumps.
+    turn = next_turn(runs, observations, left, progress, time.monotonic())
+    _refuse(plan, turn.refusals)
+    for database, decided in turn.rounds.items():
+        new_warnings = [warning for warning in decided.warnings if warning not in plan["reported"]]
+        for texts in (plan["reported"], plan["messages"], plan["warnings"]):
+            texts += new_warnings
+        if boolean(run.get("check_mode", True)):
+            plan["messages"] += _simulated(plan, runs[database], observations[database])
         if decided.refusal is not None:
             plan["refused"] = sorted({*plan["refused"], database})
-        plan["progress"][database] = progress.as_dict()
         plan["founding"] += [database] if decided.founding else []
-        if not decided.is_empty:
-            rounds[database] = decided
-        elif not rounds:  # the other way round it is observed once more when the first one has ended
-            left.remove(database)
-            plan["incomplete"][database] = incomplete(this, observations[database])
-    turn = _turn(rounds)
-    acted = rounds.get(turn, Round()).as_dict()
-    if _starts_other(rounds, turn):
-        acted["step"] = (
-            None  # its record is written, and the next round starts members of the other one instead of waiting
-        )
-    for database, decided in rounds.items():
-        if database != turn and not (decided.step and decided.step.action == "wait"):
-            del plan["progress"][database]  # a step that has not got its turn is not late
-    if acted["step"]:
-        acted["step"]["state"] = _STATES[acted["step"]["action"]]
-    # Beside a member that ends for a moment the other database is not looked at: nothing of it would be executed.
-    observe = [turn] if acted["step"] and acted["step"]["action"] in _ALONE else left
+    plan["incomplete"].update(turn.incomplete)
+    return {**plan, **_as_data(turn)}
+
+
+def _plan_before(
+    previous: t.Mapping[str, t.Any], observations: t.Mapping[str, t.Mapping[str, Observation]]
+) -> dict[str, t.Any]:
+    """Return the plan of a round that decides nothing: what is known from the rounds before and from this observation."""
+    records = {database: _cid(seen) for database, seen in observations.items()}
+    sizes = {database: size_of(seen.values())._asdict() for database, seen in observations.items()}
     return {
-        **plan,
-        "database": turn,
-        "record": acted["record"],
-        "step": acted["step"],
-        "left": left,
-        "observe": observe,
+        "warnings": [],
+        "messages": [],
+        "founding": [],
+        "due": False,
+        "progress": {},
+        "database": "",
+        "record": None,
+        "step": None,
+        "refused": list(previous.get("refused") or []),
+        "refusals": list(previous.get("refusals") or []),
+        "incomplete": dict(previous.get("incomplete") or {}),
+        "reported": list(previous.get("reported") or []),
+        "cids": {**(previous.get("cids") or {}), **{database: cid for database, cid in records.items() if cid}},
         "sizes": {**(previous.get("sizes") or {}), **sizes},
     }
 
 
-def _turn(rounds: t.Mapping[str, Round]) -> str:
-    """Return the database whose round is executed, empty if there is none: the first one, unless all it has to do is to wait."""
-    first = next(iter(rounds), "")
-    if first and rounds[first].record is None:
-        return _starts_other(rounds, first) or first
-    return first
-
-
-def _starts_other(rounds: t.Mapping[str, Round], waiting: str) -> str:
-    """Return the database that starts members while `waiting` waits, empty if there is none."""
-    step = rounds[waiting].step if waiting else None
-    if step is None or step.action != "wait":
-        return ""
-    return next((name for name, other in rounds.items() if other.step and other.step.action == "start"), "")
-
-
-def _idle_round(run: Run, observations: t.Mapping[str, Observation]) -> Round | None:
-    """Return the first round if it has nothing to do; None if it would do something, or refuse."""
+def _cid(observations: t.Mapping[str, Observation]) -> str | None:
+    """Return the recorded cluster id; None if there is none, or if a copy of the record cannot be read, which refuses the round."""
     try:
-        decided, _progress = next_round(run, observations, RoundProgress(), 0.0)
+        record = latest_record(observations)
     except OvnError:
         return None
-    return decided if decided.is_empty and decided.refusal is None else None
+    return record.cid if record is not None else None
+
+
+def _refuse(plan: dict[str, t.Any], refusals: t.Mapping[str, OvnError]) -> None:
+    plan["refusals"] += [str(refusal) for refusal in refusals.values()]
+    plan["refused"] = sorted({*plan["refused"], *refusals})
+
+
+def _simulated(plan: dict[str, t.Any], run: Run, observations: t.Mapping[str, Observation]) -> list[str]:
+    """Return the reasons of all steps to come; what refuses the first one is a refusal of the plan."""
+    try:
+        return predict_rounds(run, observations, gate_reason)[0]
+    except OvnError as e:
+        _refuse(plan, {run.database: e})
+        return []
+
+
+def _as_data(turn: Turn) -> dict[str, t.Any]:
+    acted = turn.decided.as_dict()
+    if acted["step"]:
+        acted["step"]["state"] = _STATES[acted["step"]["action"]]
+    return {
+        "database": turn.database,
+        "record": acted["record"],
+        "step": acted["step"],
+        "progress": {database: known.as_dict() for database, known in turn.progress.items()},
+        "left": list(turn.left),
+        "observe": list(turn.observe),
+    }
 
 
 def _run_of(database: str, run: t.Mapping[str, t.Any]) -> Run:

@@ -59,7 +59,7 @@ def secret_mounts(
 
 
 def _answers(pod: t.Mapping[str, t.Any]) -> bool:
-    return pod["status"]["phase"] == "Running" and not is_terminating(dict(pod))
+    return (pod.get("status") or {}).get("phase") == "Running" and not is_terminating(dict(pod))
 
 
 def _mounts(pod: t.Mapping[str, t.Any], secret: t.Mapping[str, t.Any]) -> t.Iterator[dict[str, t.Any]]:

@@ -58,7 +58,7 @@ notes:
   - "C(ovn_chassis) holds C(name), C(hostname), C(encapsulations) (list of C(type), C(ip)), C(bridge_mappings) (list of C(physical_network), C(bridge)),
     C(cms_options) (tokens), C(gateway) (boolean), C(availability_zones), C(transport_zones), C(other_config) (all that the chassis has registered),
     C(nb_cfg) (the last configuration number that it has taken over), C(nb_cfg_timestamp) (milliseconds since 1970 by its own clock) and C(current)
-    (C(nb_cfg) is the newest one)."
+    (C(nb_cfg) equals the newest number of the database)."
   - A chassis writes only after the number in the Northbound database rose. Rows of hosts that are gone stay, with an old C(nb_cfg).
 seealso:
   - module: c5c3.ovn.ovn_chassis

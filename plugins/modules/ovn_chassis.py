@@ -15,8 +15,9 @@ description:
   - Only what the task names is compared and changed. Keys, list tokens, bridges and ports of others (Neutron, netplan, the distribution) survive.
   - An option that is absent leaves its setting alone. An empty text or list removes the setting. Numbers and booleans are
     removed with V(null) under O(external_ids).
-  - Values are compared by what they mean to OVN. The order of endpoints, mappings, zones and encapsulation types does not matter; the order of
-    encapsulation addresses does, because the first one is the default.
+  - Values are compared by what they mean to the program that reads them. The order of a list does not matter. A blank in a list is part of an item for
+    C(ovn-controller), so a list with one is written again.
+  - Since OVN 23.03 C(ovn-controller) reads C(KEY-SYSTEM_ID) instead of C(KEY). Such a key with another value than the task gives is refused, see O(purge).
   - What tasks have named is recorded in C(external_ids:c5c3-ovn-owned) of the C(Open_vSwitch) row, also if another client wrote them first.
     Bridges, ports and the C(SSL) row that this module created carry a mark of the same name. O(purge) and O(state=absent) remove only
     what is recorded or marked.
@@ -73,6 +74,7 @@ options:
   remote:
     description:
       - Southbound database servers or relays that C(ovn-controller) connects to (C(ovn-remote)), each V(ssl:HOST:PORT), V(tcp:HOST:PORT) or V(unix:FILE).
+      - Other forms, such as C(ssl://HOST:PORT) or an address with a prefix length, are refused.
       - An item V(cid:UUID) restricts the connection to the cluster with that id.
       - A change makes the controller reconnect; do not change it on all chassis at once.
     type: list
@@ -88,7 +90,8 @@ options:
         type: list
         elements: str
       ip:
-        description: IPv4 or IPv6 addresses of this host on the underlay (C(ovn-encap-ip)). The first one is the default.
+        description: IPv4 or IPv6 addresses of this host on the underlay (C(ovn-encap-ip)). OVN sorts them, and takes the first one
+          unless O(external_ids) has C(ovn-encap-ip-default) (OVN 24.09 and later).
         type: list
         elements: str
   bridge_mappings:
@@ -217,7 +220,7 @@ options:
       - They go together. If all three are empty, the C(SSL) row is removed.
   external_ids:
     description:
-      - Further keys of C(Open_vSwitch.external_ids). V(null) removes a key. Keys that have an option of their own belong there.
+      - Further keys of C(Open_vSwitch.external_ids). V(null) removes a key. A value for a key that has an option of its own is refused.
       - Values are stored as text; booleans become V(true) and V(false).
     type: dict
   other_config:
@@ -226,6 +229,7 @@ options:
   purge:
     description:
       - Whether keys and tokens that earlier tasks recorded and that this task does not name are removed. Bridges and ports stay.
+      - Also removes the keys C(KEY-SYSTEM_ID) that C(ovn-controller) would read instead of a setting of this task, unless O(preserve_foreign) is set.
       - Use it only if one task names everything about the chassis.
     type: bool
     default: false
@@ -251,7 +255,10 @@ options:
     type: list
     elements: str
   allow_takeover:
-    description: Whether this host may take over the O(system_id) of another one, for example as its replacement.
+    description:
+      - Whether this host may take over the O(system_id) of another one, for example as its replacement.
+      - With O(state=absent), whether the rows of a chassis are deleted that answers heartbeats and has no tunnel address of this host. Without it that is an
+        error, since this disk may be a copy of another host's.
     type: bool
     default: false
   wait_for:
@@ -423,8 +430,16 @@ def main() -> t.NoReturn:
     try:
         result = configure(module.params, module.check_mode)
     except OvnError as e:
-        module.fail_json(**e.as_result())
+        failure = e.as_result()
+        _report_warnings(module, failure)
+        module.fail_json(**failure)
+    _report_warnings(module, result)
     module.exit_json(**result)
+
+
+def _report_warnings(module: AnsibleModule, result: dict[str, t.Any]) -> None:
+    for warning in result.pop("warnings", []):
+        module.warn(warning)
 
 
 if __name__ == "__main__":

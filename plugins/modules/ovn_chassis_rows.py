@@ -49,19 +49,28 @@ options:
     type: list
     elements: str
     default: ["unix:/run/ovn/ovnsb_db.sock"]
+  northbound:
+    description:
+      - Members of the Northbound database, each V(unix:FILE) or V(tcp:HOST:PORT). A heartbeat is sent through it, and a chassis that answers is refused
+        before anything is deleted. If it does not answer, only C(came_back) shows that the chassis is alive.
+    type: list
+    elements: str
+    default: ["unix:/run/ovn/ovnnb_db.sock"]
   cluster:
-    description: Name of an C(OVNCluster), whose pods are asked instead of O(southbound).
+    description: Name of an C(OVNCluster), whose pods are asked instead of O(southbound) and O(northbound).
     type: str
   namespace:
     description: Namespace of O(cluster).
     type: str
     default: ovn-system
   timeout:
-    description: How long the database may take to answer, in seconds.
+    description: How long a database may take to answer, and northd to pass the heartbeat on, in seconds.
     type: int
     default: 30
   watch:
-    description: How long to watch whether the chassis registers again, in seconds. A controller that is alive needs less than two.
+    description:
+      - How long to wait for the answer to the heartbeat once northd has passed it on, and then whether the chassis registers again, in seconds. A controller
+        needs less than two.
     type: int
     default: 4
 author:
@@ -85,6 +94,12 @@ deleted_rows:
   returned: success
   type: dict
   sample: {"Chassis": ["compute9"], "Chassis_Private": ["compute9"], "Encap": ["geneve 198.51.100.29"]}
+gateways:
+  description: Gateway ports and groups whose C(Gateway_Chassis) or C(HA_Chassis) rows in the Northbound database still name the chassis.
+  returned: success
+  type: list
+  elements: str
+  sample: ["lrp-provider"]
 came_back:
   description: Whether the chassis has registered again, so that its machine is not dead.
   returned: success
@@ -97,36 +112,51 @@ diff:
   sample: {"before": {}, "after": {}}
 """
 
+import functools
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._chassis.external_ids import address_or_text
+from ..module_utils._addresses import canonical_host
 from ..module_utils._chassis.registration import LocalChassis
-from ..module_utils._chassis.southbound_removal import ListeningMembers, Members, comes_back, delete_rows
+from ..module_utils._chassis.southbound_removal import (
+    ListeningMembers,
+    Members,
+    comes_back,
+    delete_rows,
+    read_gateways,
+    refuse_living,
+)
+from ..module_utils._chassis.southbound_rows import gateway_warning
+from ..module_utils._databases import Database
 from ..module_utils._errors import OvnError
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.tls_files import TlsFiles
 
 
-def members_of(params: dict[str, t.Any]) -> Members:
-    """Return how the Southbound database is reached: by commands in its pods, or through sockets."""
+def members_of(params: dict[str, t.Any], database: Database) -> Members:
+    """Return how the database is reached: by commands in its pods, or through sockets."""
     if params["cluster"]:
         from ..module_utils._control_plane.database_pods import DatabasePods
         from ..module_utils._kubernetes.client import Cluster
 
-        return DatabasePods(Cluster(params), params["namespace"], params["cluster"], "southbound")
-    return ListeningMembers(parse_endpoints(params["southbound"]), TlsFiles())
+        return DatabasePods(Cluster(params), params["namespace"], params["cluster"], database)
+    return ListeningMembers(parse_endpoints(params[database]), TlsFiles())
 
 
 def execute(params: dict[str, t.Any], members: Members, *, check_mode: bool) -> dict[str, t.Any]:
     """Return the result of the module. A failure after the deletion carries it in its details."""
-    encapsulations = frozenset(("", address_or_text(address.strip().strip("[]"))) for address in params["addresses"])
+    encapsulations = frozenset(("", canonical_host(address)) for address in params["addresses"])
     dead = LocalChassis(params["system_id"], params["hostname"], encapsulations)
+    if not check_mode and delete_rows(dead, members, params["timeout"], module="ovn_chassis_rows", check_mode=True):
+        northbound = functools.partial(members_of, params, "northbound")
+        refuse_living(dead.name, members, northbound, params["watch"], params["timeout"])
+    gateways = read_gateways(dead.name, members, params["timeout"])
     deleted = delete_rows(dead, members, params["timeout"], module="ovn_chassis_rows", check_mode=check_mode)
     result = {
         "changed": bool(deleted),
+        "gateways": gateways,
         "deleted_rows": deleted,
         "came_back": False,
         "diff": {"before": {"southbound": deleted} if deleted else {}, "after": {}},
@@ -148,6 +178,7 @@ def main() -> t.NoReturn:
             "hostname": {"type": "str", "required": True},
             "addresses": {"type": "list", "elements": "str", "default": []},
             "southbound": {"type": "list", "elements": "str", "default": ["unix:/run/ovn/ovnsb_db.sock"]},
+            "northbound": {"type": "list", "elements": "str", "default": ["unix:/run/ovn/ovnnb_db.sock"]},
             "cluster": {"type": "str"},
             "namespace": {"type": "str", "default": "ovn-system"},
             "timeout": {"type": "int", "default": 30},
@@ -157,9 +188,11 @@ def main() -> t.NoReturn:
     )
     hide_only_secrets(module)
     try:
-        result = execute(module.params, members_of(module.params), check_mode=module.check_mode)
+        result = execute(module.params, members_of(module.params, "southbound"), check_mode=module.check_mode)
     except OvnError as e:
         module.fail_json(**e.as_result())
+    if result["gateways"]:
+        module.warn(gateway_warning(module.params["system_id"], result["gateways"]))
     module.exit_json(**result)
 
 

@@ -130,12 +130,12 @@ openvswitch:
   description:
     - C(problem) is why no chassis can be made with the Open vSwitch of this host, empty if one can. C(programs) are the processes of Open vSwitch and
       ovn-controller in the network of the host, C(bridges) the bridges of those that run, C(datapath_ports) the ports of the kernel's datapath,
-      C(known_interfaces) those of the database, V(null) without one, C(answers) whether it is served, C(unknown_units) the units of Open vSwitch that the
-      host does not have.
+      C(known_interfaces) those of the database, V(null) without one, C(answers) whether it is served, C(hostname) the host name of the chassis,
+      C(unknown_units) the units of Open vSwitch that the host does not have.
   returned: success and with O(openvswitch)
   type: dict
   sample: {"problem": "", "programs": ["ovs-vswitchd (pid 812, ovs-vswitchd.service)"], "bridges": ["br-int"], "datapath_ports": ["br-int"],
-    "known_interfaces": ["br-int"], "answers": true, "unknown_units": []}
+    "hostname": "compute1", "known_interfaces": ["br-int"], "answers": true, "unknown_units": []}
 neutron:
   description:
     - C(problem) is why Neutron would not be a client of OVN as O(neutron.config) says - a service does not read the file, or reads another value of what

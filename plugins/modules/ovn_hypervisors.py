@@ -18,7 +18,8 @@ description:
   - The settings of each node come from the specification, from its annotations, and from its C(OVNChassis) if another client wrote into it. An agent
     in the pod writes them into Open vSwitch by the rules of M(c5c3.ovn.ovn_chassis). A node that gets the label later registers without another run.
   - Every selected node has a cluster-scoped C(OVNChassis) of its name, owned by the Node, as soon as its tunnel address is known. Where only the node
-    itself knows that, this reads the Southbound database. The status follows a run; between two runs nothing writes it.
+    itself knows that, this reads the Southbound database. Between runs the agents write its
+    status, and the Deployment C(ovn-chassis-observer) that of nodes that died; without the rights for them it is that of the last run.
   - A node that is not selected any more, or that was deleted, loses its C(OVNChassis) and its row in the Southbound database. Several clusters can share
     that database; each row carries a token of its cluster in C(ovn-cms-options). A row is only removed if it has that token, or is a recorded chassis with
     a recorded tunnel address. What is in doubt stays, is named in a warning, and is checked again by the next run.

@@ -113,6 +113,10 @@ options:
     description: The Open vSwitch database, C(unix:FILE) or C(tcp:HOST:PORT). Without one, or if it does not answer, the host has no chassis.
     type: str
     default: unix:/run/openvswitch/db.sock
+  southbound:
+    description: The Southbound server of a central host, C(unix:FILE), which is asked for the chassis that are registered. Without one none are known.
+    type: str
+    default: unix:/run/ovn/ovnsb_db.sock
   timeout:
     description: Seconds in which O(peers) have to answer, and another limit of that length for each of the archives and Open vSwitch.
     type: float
@@ -133,6 +137,7 @@ EXAMPLES = r"""
 RETURN = r"""
 facts:
   description:
+    - C(registered) has rows of the Southbound database by table, C(control_plane) the ids of those C(daemons) that are northd or serve its databases.
     - C(system), C(own_units), C(daemons), C(open_vswitch), C(chassis), C(local_addresses), C(listeners), C(peers), C(tunnel_devices), C(underlay), C(paths),
       C(underlays) (of each local address), C(file_systems), C(kernel_modules), C(packages), and C(clock) with the time of the host when the measuring
       C(began) and C(ended), seconds since 1970.
@@ -181,6 +186,7 @@ def main() -> t.NoReturn:
             "archive_proxy": {"type": "str"},
             "kernel_modules": texts,
             "openvswitch_database": {"type": "str", "default": "unix:/run/openvswitch/db.sock"},
+            "southbound": {"type": "str", "default": "unix:/run/ovn/ovnsb_db.sock"},
             "timeout": {"type": "float", "default": 3},
         },
         supports_check_mode=True,

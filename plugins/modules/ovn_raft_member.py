@@ -79,6 +79,9 @@ options:
   revision:
     description: Digest of the settings that the process should run with, C(OVN_REVISION). That of O(environment_file) if absent.
     type: str
+  address:
+    description: Declared Raft address of the member. RV(observation.host_problem) says whether this host has it.
+    type: str
   expects:
     description:
       - What the step relies on, as the plan saw it (C(running), C(connected), C(leader), and C(sid) or C(file_class)).
@@ -162,6 +165,10 @@ observation:
       returned: always
     restart_reason:
       description: Why a restart is due; empty if none is.
+      type: str
+      returned: always
+    host_problem:
+      description: Why a server would not start on this host with any settings - O(address) is not here, or the disk is full; empty if none is known.
       type: str
       returned: always
     replace_reason:

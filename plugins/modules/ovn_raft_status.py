@@ -222,8 +222,10 @@ reasons:
         - The cluster - V(two_clusters), V(foreign_cluster), V(two_leaders), V(stale_leader), V(no_quorum), V(no_leader), V(writes_blocked),
           V(member_count), V(even_members), V(ghost), V(duplicate_address), V(duplicate_server_id), V(uncommitted), V(election_timer_changing), V(diverged).
         - One member - V(member_missing), V(disconnected), V(unheard), V(not_listed), V(joining), V(leaving), V(lagging), V(wrong_name), V(one_way),
+          V(lost_writes),
           V(election_timer_differs), V(certificate_expires), V(unknown_status).
-        - A fault of the version of Open vSwitch - V(fault_join), V(fault_leave), V(fault_pre_vote).
+        - A fault of the version of Open vSwitch - V(fault_join), V(fault_leave), V(fault_pre_vote), V(fault_wrong_peer),
+          V(fault_transfer), V(fault_single_member).
         - What is unknown - V(partial_view), V(size_unknown), V(not_compared).
       type: str
       returned: always

@@ -157,6 +157,11 @@ misplaced_ports:
       type: list
       elements: str
       sample: [hypervisor2]
+lost_gateways:
+  description: With O(wait_for=hv), chassis that are not registered, each with the gateway ports and groups that still name it in the Northbound database.
+  returned: success
+  type: dict
+  sample: {"hypervisor9": ["lrp-provider"]}
 northd_version:
   description: Version of northd and its Southbound schema, empty if northd has not written it.
   returned: success

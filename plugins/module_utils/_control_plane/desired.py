@@ -30,7 +30,7 @@ from .._api.spec import ClusterSpec, parse_spec
 from .._databases import DATABASES, Database
 from .._errors import InvalidInput, Refused
 from .._kubernetes.apply import ObjectChange, key_of
-from .observed_state import ObservedCluster
+from .observed_state import ObservedCluster, claim_templates
 
 
 @dataclasses.dataclass(frozen=True)
@@ -235,7 +235,7 @@ def keep_claims(manifests: list[Object], observed: ObservedCluster) -> list[Obje
             if there:
                 manifest["spec"]["volumeClaimTemplates"] = [
                     {key: value for key, value in _without_nulls(template).items() if key != "status"}
-                    for template in copy.deepcopy(there["spec"]["volumeClaimTemplates"])
+                    for template in copy.deepcopy(claim_templates(there))
                 ]
     return manifests
 

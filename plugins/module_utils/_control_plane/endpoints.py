@@ -14,6 +14,7 @@ import typing as t
 
 from .._api.endpoints import (
     ClientListener,
+    balancer_host,
     cluster_ip_endpoints,
     inside_endpoints,
     outside_endpoints,
@@ -170,8 +171,4 @@ def unbalanced_members(spec: ClusterSpec, services: t.Iterable[Object]) -> list[
         if spec.database(d).service.type == "LoadBalancer"
         for index, _name in enumerate(spec.database(d).service.hostnames)
     ]
-    return [
-        name
-        for name in names
-        if name in by_name and not ((by_name[name].get("status") or {}).get("loadBalancer") or {}).get("ingress")
-    ]
+    return [name for name in names if name in by_name and not balancer_host(by_name[name])]

@@ -31,7 +31,7 @@ KINDS: list[tuple[str, str]] = [
     ("rbac.authorization.k8s.io/v1", "Role"),
     ("rbac.authorization.k8s.io/v1", "RoleBinding"),
 ]
-_OF_HYPERVISORS = "controller,ovs,image-pull,metadata-agent"  # components
+_OF_HYPERVISORS = "controller,ovs,image-pull,metadata-agent,chassis-observer"  # components
 _CONTROLLER_SECONDS = 60  # to notice that a StatefulSet has changed
 
 
@@ -172,3 +172,15 @@ def refuse_neighbors(observed: ObservedCluster) -> None:
             f"Namespace {observed.namespace} has the OVNCluster {', '.join(observed.neighbors)} already. Client Services and {CONFIG_NAME} are "
             f"the namespace's, so put {observed.name} into one of its own. Nothing was changed."
         )
+
+
+def claim_templates(stateful_set: Object) -> list[Object]:
+    """Return the claim templates of a StatefulSet; `Refused` without any: then it has another origin, and its members would lose their files."""
+    templates: list[Object] = stateful_set["spec"].get("volumeClaimTemplates") or []
+    if not templates:
+        metadata = stateful_set["metadata"]
+        raise Refused(
+            f"StatefulSet {metadata['name']} in namespace {metadata['namespace']} has no volumeClaimTemplates: this collection did not create it. "
+            "Give the control plane another name, or delete the StatefulSet."
+        )
+    return templates

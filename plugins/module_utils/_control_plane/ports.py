@@ -103,7 +103,9 @@ def repaired_ports(port_clash: PortClash) -> list[Object]:
     """Return our ports, and those of others that do not clash. A node port is kept: it is in the configuration of clients."""
     ours = {_key(port): port for port in port_clash.manifest["spec"]["ports"]}
     node_ports = {port.get("name"): port["nodePort"] for port in port_clash.ports if port.get("nodePort")}
-    theirs = [p for p in port_clash.observed["spec"]["ports"] if p not in port_clash.ports and _key(p) not in ours]
+    theirs = [
+        p for p in port_clash.observed["spec"].get("ports") or () if p not in port_clash.ports and _key(p) not in ours
+    ]
     kept = [{"nodePort": node_ports[p["name"]], **p} if p["name"] in node_ports else p for p in ours.values()]
     return [*kept, *theirs]
 

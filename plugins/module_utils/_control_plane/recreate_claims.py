@@ -20,7 +20,7 @@ from .._kubernetes.client import Cluster
 from .._kubernetes.pods import list_pods
 from .._kubernetes.rollout_progress import is_terminating
 from .desired import DesiredCluster
-from .observed_state import ObservedCluster
+from .observed_state import ObservedCluster, claim_templates
 from .storage import claims_of, is_empty
 
 _ATTEMPTS, _PAUSE = 5, 0.1
@@ -38,7 +38,7 @@ def find_claims_to_recreate(
         empty = [claim for claim in claims_of(desired, observed, database) if is_empty(claim)]
         default = _default_class(cluster) if declared is None and any(map(_class_of, empty)) else None
         there = observed.get("apps/v1", "StatefulSet", f"{desired.name}-{database}")
-        templates = there["spec"]["volumeClaimTemplates"] if there else []
+        templates = claim_templates(there) if there else []
         made_with = {_class_of(template) for template in templates}
         found[database] = [claim for claim in empty if _is_other(_class_of(claim), declared, default, made_with)]
     return found

@@ -19,6 +19,7 @@ from .._errors import Conflict, InvalidInput, Refused, TimedOut
 from .._kubernetes.client import Cluster
 from .._kubernetes.quantity import parse_quantity
 from .._kubernetes.rollout_progress import is_terminating
+from .observed_state import claim_templates
 
 _GONE_SECONDS = 60.0  # for the garbage collector to orphan the pods
 _ATTEMPTS, _PAUSE = 5, 0.1
@@ -28,7 +29,7 @@ def outdated_claim_template(stateful_set: Object | None, storage: Storage) -> di
     """Return what the claim template has not as declared (`size`, `storage class`), each with the declared value for messages."""
     if stateful_set is None:
         return {}
-    found, (template,) = dict[str, str](), stateful_set["spec"]["volumeClaimTemplates"]
+    found, (template,) = dict[str, str](), claim_templates(stateful_set)
     if parse_quantity(template["spec"]["resources"]["requests"]["storage"]) != parse_quantity(storage.size):
         found["size"] = storage.size
     if template["spec"].get("storageClassName") != storage.storage_class:

@@ -110,7 +110,7 @@ def _status(
 
 def _active_northd(cluster: Cluster, desired: DesiredCluster, resource: Object, facts: StatusFacts) -> list[str] | None:
     """Return the active northd's pods; None if an observer is available, which keeps that up to date, or if no northd could be asked."""
-    conditions = {c["type"] for c in (resource.get("status") or {}).get("conditions", ())}
+    conditions = {c["type"] for c in (resource.get("status") or {}).get("conditions") or ()}
     if "NorthdReady" in conditions and facts.observer is not None and is_available(facts.observer):
         return None
     patience = Deadline(_TAKE_OVER_SECONDS if desired.wait else 0)

@@ -61,8 +61,10 @@ class RunLease:
         break_lock: bool,
         subject: str = "this control plane",
         patience: Deadline | None = None,
+        clock: t.Callable[[], float] = _now,
     ) -> None:
         """`subject` is what it guards, for messages. With `patience` another run is waited for until then, without it there is no wait."""
+        self.clock = clock
         self.cluster, self.holder, self.break_lock, self.subject = cluster, holder, break_lock, subject
         self.name, self.namespace, self.patience = name, namespace, patience
         self.notes: list[str] = []  # warnings about earlier runs that held it
@@ -103,7 +105,7 @@ class RunLease:
                 raise Refused(
                     f"The Lease {self.name} is not held any more. Nothing was changed by this step; run again."
                 )
-            if _now() - self._renewed > _SECONDS:
+            if self.clock() - self._renewed > _SECONDS:
                 self._write(self._body(self._step, self.server_time(), self.holder), self.held)
             expired, self._expired = self._expired, False
         if expired:
@@ -116,12 +118,12 @@ class RunLease:
             self._write(self._body(step, now, self.holder), self.held)
             expired, self._expired = self._expired, False
             return expired
-        asked = _now()
+        asked = self.clock()
         observed = self._await_free(now)
-        if _now() - asked > _POLL_EVERY:  # it was waited for
+        if self.clock() - asked > _POLL_EVERY:  # it was waited for
             now = self.server_time()
         self._write(self._body(step, now, self.holder), observed)
-        threading.Thread(target=self._renew_periodically, daemon=True).start()
+        self._start_renewing()
         return True
 
     def _await_free(self, now: datetime.datetime) -> dict[str, t.Any] | None:
@@ -152,6 +154,9 @@ class RunLease:
             time.sleep(min(_POLL_EVERY, patience))
             now = self.server_time()
 
+    def _start_renewing(self) -> None:
+        threading.Thread(target=self._renew_periodically, daemon=True).start()
+
     def _renew_periodically(self) -> None:
         """Renew it until it is released. A Lease that was lost, or an API server that is not reachable, is noticed at the next step."""
         while not self._released.wait(_RENEWED_EVERY):
@@ -160,7 +165,7 @@ class RunLease:
                     self._write(self._body(self._step, self.server_time(), self.holder), self.held)
 
     def _write(self, body: dict[str, t.Any], observed: dict[str, t.Any] | None) -> None:
-        now = _now()
+        now = self.clock()
         try:
             if observed is None:
                 self.held = self.cluster.create(body)

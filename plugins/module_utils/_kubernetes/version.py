@@ -57,7 +57,7 @@ def check_tokens(cluster: Cluster) -> None:
     if _is_older(version, _TOKENS_NAME_NODES):
         raise Refused(
             f"API server {cluster.server} is Kubernetes {version}, which does not know from which node a request comes. With tls.nodeCertificates own it "
-            "has to be 1.30 or newer: upgrade it, or let nodes share a certificate. Nothing was changed."
+            "has to be 1.30 or newer: upgrade it, or let nodes share a certificate (ovn_node_certificates: shared). Nothing was changed."
         )
 
 

@@ -175,7 +175,7 @@ def _agent(spec: ClusterSpec, environment: dict[str, str], mounts: list[Object])
     """Return the container that writes the settings of `ovn-chassis` for this node. It needs no capability: the database's socket belongs to root."""
     return {
         "name": AGENT,
-        **image_fields(spec.ovn_image),
+        **image_fields(spec.python_image),
         "command": ["python3", f"/scripts/{ARCHIVE}", "chassis"],
         "env": [
             from_field("OVN_NODE", "spec.nodeName"),

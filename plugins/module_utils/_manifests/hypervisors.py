@@ -24,7 +24,8 @@ from .metadata_agent import (
     metadata_agent_pod,
 )
 from .node_certificates import authorities_manifest, request_rights
-from .status_rights import status_rights
+from .observer import chassis_observer_deployment
+from .status_rights import CHASSIS_OBSERVER, CHASSIS_OBSERVER_COMPONENT, observer_rights, status_rights
 
 if t.TYPE_CHECKING:
     from .._api.hypervisor_spec import DaemonSetPods
@@ -55,7 +56,7 @@ def hypervisor_manifests(
     """Return the accounts, ConfigMaps and DaemonSets; without the one of Open vSwitch if that of the nodes is used.
 
     `settings` are the files of `ovn-chassis`; `archive` is the Python of the agent. `tls_secret` None: no TLS.
-    `writes_status`: the agents write the status of their OVNChassis. `has_status_rights`: return what lets them do so.
+    `writes_status`: the agents write the status of their OVNChassis, and an observer that of dead nodes. `has_status_rights`: return what lets them do so.
     For nodes with certificates of their own, `authorities` are the CAs that they trust, empty if these are not known or not ours, and `issuer` is the CA
     that signs. `metadata_secret_version` is the resourceVersion of the Secret of the metadata agent, empty if it is not known.
     The pods do not change with endpoints or settings: those reach a running agent through the ConfigMap. The metadata agent alone is started again.
@@ -79,6 +80,7 @@ def hypervisor_manifests(
     return [
         *(request_rights(agents, namespace, name, "controller") if own else []),
         *(status_rights(agents, namespace, name, "controller") if has_status_rights else []),
+        *(observer_rights(namespace, name) if has_status_rights else []),
         *([authorities_manifest(authorities, name=name, namespace=namespace)] if own and authorities else []),
         # Before the pods, which are refused without theirs.
         *(_account(one.own, namespace, name, one.component) for one in accounts_to_make(accounts)),
@@ -88,11 +90,19 @@ def hypervisor_manifests(
         ),
         _config_map(CONFIG_NAME, namespace, name, published),
         *daemon_sets,
+        *(_chassis_observer(spec, name, namespace) if writes_status else []),
         *(
             _metadata_agent(spec, name, namespace, southbound, tls_secret, metadata_secret_version)
             if spec.metadata_agent.enabled
             else []
         ),
+    ]
+
+
+def _chassis_observer(spec: ClusterSpec, name: str, namespace: str) -> list[Object]:
+    return [
+        _account(CHASSIS_OBSERVER, namespace, name, CHASSIS_OBSERVER_COMPONENT),
+        chassis_observer_deployment(spec, name, namespace),
     ]
 
 

@@ -16,9 +16,17 @@ if t.TYPE_CHECKING:
     from .._api.spec import ClusterSpec
 
 Kind = t.Literal["cluster", "hypervisors"]
-Image = t.Literal["ovn", "ovs", "metadata"]
+Image = t.Literal["ovn", "ovs", "agent", "metadata"]
 # The fields that declare them.
-IMAGE_FIELDS: t.Mapping[str, str] = {"ovn": "ovnImage", "ovs": "ovsImage", "metadata": "metadataAgent.image"}
+IMAGE_FIELDS: t.Mapping[str, str] = {
+    "ovn": "ovnImage",
+    "ovs": "ovsImage",
+    "agent": "agentImage",
+    "metadata": "metadataAgent.image",
+}
+# For the archive. A name of the contract, and the command that looks for it.
+PYTHON = "python3>=3.9"
+PYTHON_CHECK = "python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null"
 
 
 class Content(t.NamedTuple):
@@ -38,7 +46,7 @@ class Content(t.NamedTuple):
 
 # Of GNU coreutils, grep and sed, beside a POSIX shell.
 _FILES = ("basename", "cat", "dd", "mkdir", "mkfifo", "mv", "rm", "stat", "sync")
-_TEXT = ("date", "grep", "head", "sed", "sha1sum", "sha256sum", "sleep", "sort", "tail", "timeout", "tr", "wc")
+_TEXT = ("date", "grep", "head", "sed", "sha1sum", "sha256sum", "sleep", "sort", "tac", "tail", "timeout", "tr", "wc")
 _SHELL = ("sh", *_FILES, *_TEXT)
 _NO_CERTIFICATES = "nodes can only share a certificate (`tls.nodeCertificates` shared)"
 _OVSDB = ("ovsdb-server", "ovsdb-tool", "ovs-appctl")
@@ -56,11 +64,11 @@ CONTRACT = (
         "cluster", "ovn", "database", ("findmnt",), without="a restored volume with XFS is not told from the newest one"
     ),
     Content(
-        *("cluster", "ovn", "status", ("python3",)),
+        *("cluster", "agent", "status", ("sh", PYTHON)),
         without="the pods of the leaders and of the active northd have no labels, and the status of the OVNCluster is only that of the last run",
     ),
     Content(
-        *("cluster", "ovn", "leader-proxy", ("python3", "sleep")),
+        *("cluster", "agent", "leader-proxy", (PYTHON, "sleep")),
         without="clients in the cluster of the control plane get no leader proxy (`leaderProxy.enabled`)",
     ),
     Content("hypervisors", "ovn", "ovn-controller", ("sh", "rm", "sleep", "ovn-controller", "ovn-appctl")),
@@ -68,8 +76,8 @@ CONTRACT = (
         *("hypervisors", "ovn", "ovn-controller", ("sha256sum",)),
         without="the phases switch and finish of ovn_pki do not see whether a pod has the new certificate",
     ),
-    Content("hypervisors", "ovn", "agent", ("sh", "cat", "python3")),
-    Content("hypervisors", "ovn", "agent", ("openssl",), without=_NO_CERTIFICATES),
+    Content("hypervisors", "agent", "agent", ("sh", "cat", "sleep", PYTHON)),
+    Content("hypervisors", "agent", "agent", ("openssl",), without=_NO_CERTIFICATES),
     Content(
         *("hypervisors", "ovs", "ovsdb-server", ("sh", "cp", "mv", "rm", "sleep", "ovs-vsctl", *_OVSDB)),
         ("/usr/share/openvswitch/vswitch.ovsschema",),
@@ -115,9 +123,10 @@ exec sleep infinity
 GUARD_PROBE = ["sh", "-c", 'read name </proc/1/comm && [ "$name" = sleep ]']
 
 # Prints what is missing. Nothing but the shell itself is needed for that.
-_SCRIPT = """
+_SCRIPT = f"""
 for one in "$@"; do
     case $one in
+    "{PYTHON}") {PYTHON_CHECK} || echo "$one" ;;
     /*) [ -r "$one" ] || echo "$one" ;;
     *) command -v "$one" >/dev/null 2>&1 || echo "$one" ;;
     esac
@@ -125,14 +134,14 @@ done
 """
 
 
-def contents_of(kind: Kind, image: str) -> list[Content]:
-    """Return what the containers of an image need."""
-    return [one for one in CONTRACT if one.kind == kind and one.image == image]
+def contents_of(kind: Kind, *images: str) -> list[Content]:
+    """Return what the containers of these images need."""
+    return [one for one in CONTRACT if one.kind == kind and one.image in images]
 
 
-def command_for(kind: Kind, image: str) -> list[str]:
-    """Return the command that prints what a container of the image lacks, one name on each line."""
-    names = [name for one in contents_of(kind, image) for name in (*one.programs, *one.files)]
+def command_for(kind: Kind, *images: str) -> list[str]:
+    """Return the command that prints what a container with the image that is all of these lacks, one name on each line."""
+    names = [name for one in contents_of(kind, *images) for name in (*one.programs, *one.files)]
     return ["sh", "-c", _SCRIPT, "sh", *dict.fromkeys(names)]
 
 
@@ -147,9 +156,10 @@ def is_needed(content: Content, spec: ClusterSpec) -> bool:
     has_underlay = spec.ovs.underlay is not None and "ip" in content.programs
     in_user_space = spec.ovs.datapath_type == "netdev" and "iptables-restore" in content.programs
     needs_openssl = spec.has_node_certificates and "openssl" in content.programs
+    is_given = spec.agent_image is not None and content.container == "status"
     is_proxy = spec.leader_proxy.enabled and content.container == "leader-proxy"
     is_program = content.programs == (spec.metadata_agent.program,)
-    return not content.optional or has_underlay or in_user_space or needs_openssl or is_proxy or is_program
+    return not content.optional or has_underlay or in_user_space or needs_openssl or is_given or is_proxy or is_program
 
 
 def guard_command(names: t.Sequence[str]) -> list[str]:
@@ -159,7 +169,7 @@ def guard_command(names: t.Sequence[str]) -> list[str]:
 
 def used_images(kind: Kind, spec: ClusterSpec) -> dict[str, str]:
     """Return the images that the kind uses, with their references."""
-    images = {"ovn": spec.ovn_image.reference}
+    images = {"ovn": spec.ovn_image.reference, "agent": spec.python_image.reference}
     if kind == "hypervisors" and spec.ovs.mode == "managed":
         images["ovs"] = spec.ovs_image.reference
     if kind == "hypervisors" and spec.metadata_agent.enabled:

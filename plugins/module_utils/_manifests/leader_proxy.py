@@ -109,7 +109,7 @@ def _container(context: ManifestContext, mounts: list[Object]) -> Object:
     }
     return pods.container(
         "leader-proxy",
-        context.spec.ovn_image,
+        context.spec.python_image,
         command,
         context.spec.leader_proxy.resources,
         env=pods.environment(settings),

@@ -13,11 +13,11 @@ import typing as t
 from .._api.names import CA_KEY, Component, Object, labels, metadata
 from .._ovsdb.tls_files import TlsFiles
 from .pods import TLS, TLS_VOLUME
+from .status_rights import cluster_role
 
 if t.TYPE_CHECKING:
     from .._api.tls_spec import Tls
 
-RBAC = "rbac.authorization.k8s.io"
 # Key and certificate outlive the pod and a boot of the node as on a machine: else each of them would wait for the next run.
 _NODE_FOLDER = "/var/lib/c5c3-ovn/certificate"
 FOLDER, FOLDER_VARIABLE, _VOLUME = "/node-tls", "OVN_NODE_TLS_DIR", "node-tls"
@@ -77,20 +77,10 @@ def role_name(namespace: str) -> str:
 
 def request_rights(account: str, namespace: str, name: str, component: Component) -> list[Object]:
     """Return what lets the agents ask for certificates, and see whether they have got them. What a request gets depends on who signs."""
-    role = role_name(namespace)
-    metadata = {"name": role, "labels": labels(name, component)}
+    metadata = {"name": role_name(namespace), "labels": labels(name, component)}
     rule = {
         "apiGroups": ["certificates.k8s.io"],
         "resources": ["certificatesigningrequests"],
         "verbs": ["create", "get"],
     }
-    return [
-        {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": [rule]},
-        {
-            "apiVersion": f"{RBAC}/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": metadata,
-            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role},
-            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
-        },
-    ]
+    return cluster_role(metadata, [rule], account, namespace)

@@ -15,6 +15,7 @@ from .._northd.command_line import NorthdSettings, control_socket, northd_comman
 from . import pods
 from .config import config_environment
 from .context import ManifestContext
+from .image_contract import PYTHON, PYTHON_CHECK
 
 _CONTROL = control_socket(pods.RUN)
 _ASK = f"ovn-appctl -T 5 -t {_CONTROL}"
@@ -97,12 +98,12 @@ def _status(context: ManifestContext, mounts: list[Object]) -> Object:
     """Return the container that labels the active pod: northd's control socket alone shows that. Without Python in the image only the label is missing."""
     script = (
         "trap 'exit 0' TERM; "
-        f"if command -v python3 >/dev/null; then exec python3 -I {pods.SCRIPTS}/{pods.ARCHIVE} northd; fi; "
-        "echo 'This image has no python3: the pod of the active northd gets no label.'; sleep infinity & wait"
+        f"if {PYTHON_CHECK}; then exec python3 -I {pods.SCRIPTS}/{pods.ARCHIVE} northd; fi; "
+        f"echo 'This image has no {PYTHON}: the pod of the active northd gets no label.'; sleep infinity & wait"
     )
     return pods.container(
         "status",
-        context.spec.ovn_image,
+        context.spec.python_image,
         ["sh", "-c", script],
         Resources({"cpu": "5m", "memory": "32Mi"}, {}),
         env=[

@@ -3,25 +3,33 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The observer: keeps the status of the OVNCluster and the labels of leaders true between runs. Nothing depends on it.
+The observers. That of the control plane keeps the status of the OVNCluster and the labels of leaders true between runs, that of a hypervisor cluster the
+status of OVNChassis whose node died. Nothing depends on them.
 """
 
 from __future__ import annotations
 
+import os
 import typing as t
 
-from .._api.names import Object, issued_certificates_name, labels, observer_name, selector
+from .._api.names import Object, issued_certificates_name, labels, metadata, observer_name, selector
 from .._api.observer_settings import ISSUED_VARIABLE, RELAYS_VARIABLE
+from .._api.pod_fields import Resources
 from .._api.service_accounts import account_of, central_accounts
 from .._pki.issued import FILE_NAME
 from .._tls_options import CLIENT_CA_VARIABLE
 from . import pods
 from .context import ManifestContext
+from .hypervisor_pods import SCRIPTS as HYPERVISOR_SCRIPTS
 from .relay import has_relay
+from .status_rights import CHASSIS_OBSERVER, CHASSIS_OBSERVER_COMPONENT
+
+if t.TYPE_CHECKING:
+    from .._api.spec import ClusterSpec
 
 _ISSUED = "/issued"
 
-# Only the observer labels the leaders, so it leaves an unreachable node soon (default: after 300 s).
+# Observers leave an unreachable node soon (default: after 300 s): nobody else does their work.
 _TOLERATIONS: list[Object] = [
     {
         "key": f"node.kubernetes.io/{trouble}",
@@ -91,6 +99,8 @@ def _observer(context: ManifestContext, mounts: list[Object]) -> Object:
         "OVN_NORTHBOUND": ",".join(context.endpoints("northbound", "unrestricted")),
         "OVN_SOUTHBOUND": ",".join(context.endpoints("southbound", "unrestricted")),
         **({RELAYS_VARIABLE: ",".join(context.endpoints("southbound", "client"))} if has_relay(context) else {}),
+        # Schemas in another image are not those of the databases.
+        **({"OVN_SCHEMAS": os.devnull} if context.spec.agent_image else {}),
         "OVN_HEARTBEAT_SECONDS": str(context.spec.heartbeat_interval),
         **({"OVN_METRICS_PORT": str(port)} if port else {}),
         **pods.tls_files(context.spec.tls.enabled).as_environment(),
@@ -99,7 +109,7 @@ def _observer(context: ManifestContext, mounts: list[Object]) -> Object:
     }
     return pods.container(
         "observer",
-        context.spec.ovn_image,
+        context.spec.python_image,
         command,
         context.spec.observer.resources,
         env=pods.environment(settings),
@@ -107,3 +117,55 @@ def _observer(context: ManifestContext, mounts: list[Object]) -> Object:
         **({"ports": [{"name": "metrics", "containerPort": port, "protocol": "TCP"}]} if port else {}),
         livenessProbe=pods.probe([*command, "--alive"], period=30, failures=4, timeout=10),
     )
+
+
+def chassis_observer_deployment(spec: ClusterSpec, name: str, namespace: str) -> Object:
+    """Return the observer of a hypervisor cluster.
+
+    Two pods on hypervisors, on two of them if possible: when the node of one of them dies, the other one has followed all chassis already. A new pod would
+    have to see two heartbeats before it knows who is late. Both may write: a status that has changed since it was read is left alone.
+    """
+    common = metadata(CHASSIS_OBSERVER, namespace, name, CHASSIS_OBSERVER_COMPONENT)
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": common,
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": selector(name, CHASSIS_OBSERVER_COMPONENT)},
+            "template": {
+                "metadata": {"labels": common["labels"]},
+                "spec": _chassis_observer_pod(spec, name, namespace),
+            },
+        },
+    }
+
+
+def _chassis_observer_pod(spec: ClusterSpec, name: str, namespace: str) -> Object:
+    settings = {
+        "OVN_CLUSTER_NAME": name,
+        "OVN_NAMESPACE": namespace,
+        "OVN_HEARTBEAT_SECONDS": str(spec.heartbeat_interval),
+    }
+    volumes = [pods.api_access(), pods.from_config_map("scripts", HYPERVISOR_SCRIPTS, pods.SCRIPTS)]
+    container = pods.container(
+        "observer",
+        spec.python_image,
+        ["python3", "-I", f"{pods.SCRIPTS}/{pods.ARCHIVE}", "chassis-observer"],
+        Resources({"cpu": "5m", "memory": "32Mi"}, {}),
+        env=pods.environment(settings),
+        volumeMounts=[mount for _volume, mount in volumes],
+    )
+    return {
+        "serviceAccountName": CHASSIS_OBSERVER,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        **pods.scheduling(spec, spec.controller.priority_class_name),
+        "securityContext": pods.pod_security(),
+        "nodeSelector": dict(spec.controller.node_selector),
+        **pods.tolerations(_tolerations(spec.controller.tolerations)),
+        "affinity": pods.apart(selector(name, CHASSIS_OBSERVER_COMPONENT), required=False),
+        "terminationGracePeriodSeconds": 10,
+        "containers": [container],
+        "volumes": [volume for volume, _mount in volumes],
+    }

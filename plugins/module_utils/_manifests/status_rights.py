@@ -3,16 +3,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-What lets the agent of a node write the status of the OVNChassis of that node, and of no other one.
+What lets the agent of a node write the status of the OVNChassis of that node, and of no other one; and the observer of the chassis that of all.
 
 A Role cannot tell nodes apart, since all agents have one account. A policy of the API server can: the token of a pod names the node that it runs on.
 """
 
 from __future__ import annotations
 
+import typing as t
+
 from .._api.names import GROUP, Component, Object, labels
 
-RBAC = "rbac.authorization.k8s.io/v1"
+_RBAC = "rbac.authorization.k8s.io"
+RBAC = f"{_RBAC}/v1"
 ADMISSION = "admissionregistration.k8s.io/v1"
 # In the order in which they are applied: the policy first, and last what lets the account write at all.
 STATUS_RIGHTS = (
@@ -21,6 +24,9 @@ STATUS_RIGHTS = (
     (RBAC, "ClusterRole"),
     (RBAC, "ClusterRoleBinding"),
 )
+ROLE_AND_BINDING = STATUS_RIGHTS[2:]
+CHASSIS_OBSERVER = "ovn-chassis-observer"  # Deployment and ServiceAccount
+CHASSIS_OBSERVER_COMPONENT: Component = "chassis-observer"
 _NODE = "authentication.kubernetes.io/node-name"  # Kubernetes 1.30 or newer
 _NO_NODE = (
     "the token of this agent names no node, so nothing is written with it. It has to be the token of its pod, and Kubernetes 1.30 and 1.31 need the "
@@ -62,17 +68,42 @@ def status_rights(account: str, namespace: str, name: str, component: Component)
             }
         ],
     }
+    specs = [policy, {"policyName": title, "validationActions": ["Deny"]}]
+    metadata = {"name": title, "labels": labels(name, component)}
     rule = {"apiGroups": [GROUP], "resources": ["ovnchassis/status"], "verbs": ["get", "patch"]}
-    contents: list[Object] = [
-        {"spec": policy},
-        {"spec": {"policyName": title, "validationActions": ["Deny"]}},
-        {"rules": [rule]},
+    return [
+        *(
+            {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
+            for (version, kind), spec in zip(STATUS_RIGHTS, specs)
+        ),
+        *cluster_role(metadata, [rule], account, namespace),
+    ]
+
+
+def observer_rights_name(namespace: str) -> str:
+    """Return the name of the role of the observer and of its binding."""
+    return f"c5c3-ovn-chassis-observer-{namespace}"
+
+
+def observer_rights(namespace: str, name: str) -> list[Object]:
+    """Return the role and the binding of the observer, in the order of ROLE_AND_BINDING."""
+    metadata = {"name": observer_rights_name(namespace), "labels": labels(name, CHASSIS_OBSERVER_COMPONENT)}
+    rules = [
+        {"apiGroups": [GROUP], "resources": ["ovnchassis"], "verbs": ["list", "watch"]},
+        {"apiGroups": [GROUP], "resources": ["ovnchassis/status"], "verbs": ["patch"]},
+    ]
+    return cluster_role(metadata, rules, CHASSIS_OBSERVER, namespace)
+
+
+def cluster_role(metadata: Object, rules: t.Sequence[Object], account: str, namespace: str) -> list[Object]:
+    """Return a ClusterRole and the ClusterRoleBinding that gives it to one account."""
+    return [
+        {"apiVersion": RBAC, "kind": "ClusterRole", "metadata": metadata, "rules": [*rules]},
         {
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": title},
+            "apiVersion": RBAC,
+            "kind": "ClusterRoleBinding",
+            "metadata": metadata,
+            "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": metadata["name"]},
             "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
         },
-    ]
-    return [
-        {"apiVersion": version, "kind": kind, "metadata": {"name": title, "labels": labels(name, component)}, **content}
-        for (version, kind), content in zip(STATUS_RIGHTS, contents)
     ]

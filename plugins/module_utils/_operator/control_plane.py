@@ -21,7 +21,7 @@ from .._kubernetes.apply import ObjectChange, as_results
 from .._kubernetes.client import Cluster
 from .authorities import Context
 from .certificates import ensure_central
-from .neutron import fill_in_endpoints
+from .neutron import NeutronClients, Place
 
 FINALIZER = "ovn.c5c3.io/operator"
 MANAGER = "c5c3.ovn-operator"  # of the few fields that runs do not write: finalizers, and those of Neutron
@@ -60,16 +60,24 @@ def roll_out(
         wait_timeout=_WAIT,
     )
     result = present(cluster, params, check_mode=False, warn=warn)
-    status = (result["cluster"] or {}).get("status") or {}
-    steps = fill_in_endpoints(
-        *(cluster, name, namespace, status.get("endpoints") or {}),
-        namespaces=spec.neutron_integration.sb_connection.allowed_namespaces,
-        field_manager=MANAGER,
-        warn=warn,
-    )
-    objects = [*as_results(issued), *result["objects"]]
-    changed = result["changed"] or bool(steps) or any(one["action"] != "unchanged" for one in objects)
-    return {**result, "changed": changed, "objects": objects, "steps": [*result["steps"], *steps]}
+    result = {**result, "objects": [*as_results(issued), *result["objects"]]}
+    steps = _write_to_neutron(cluster, Place(name, namespace), spec, result, warn)
+    changed = result["changed"] or bool(steps) or any(one["action"] != "unchanged" for one in result["objects"])
+    return {**result, "changed": changed, "steps": [*result["steps"], *steps]}
+
+
+def _write_to_neutron(
+    cluster: Cluster, place: Place, spec: ClusterSpec, result: t.Mapping[str, t.Any], warn: t.Callable[[str], None]
+) -> list[str]:
+    """Write the endpoints to the Neutron resources of this OVNCluster, and return what was done. An error has what the run did before in its details."""
+    endpoints = ((result["cluster"] or {}).get("status") or {}).get("endpoints") or {}
+    names = [one.name for one in spec.hypervisor_clusters]
+    namespaces = spec.neutron_integration.sb_connection.allowed_namespaces
+    try:
+        return NeutronClients(cluster, place, names, endpoints, namespaces, MANAGER, warn).fill_in()
+    except OvnError as e:
+        e.details.update(objects=result["objects"], steps=[*result["steps"], *e.details["steps"]])
+        raise
 
 
 def delete(cluster: Cluster, resource: Object) -> dict[str, t.Any]:

@@ -37,12 +37,14 @@ class ObservedResource(t.NamedTuple):
     rolled_out: int
     endpoints: t.Any
     conditions: t.Any
+    answers: t.Any  # which chassis answer heartbeats
 
 
 def observe_resource(resource: Object) -> ObservedResource:
     """Return the parts of the OVNCluster that matter to the operator. Pure."""
     metadata, status = resource["metadata"], resource.get("status") or {}
     conditions = {one["type"]: one["status"] for one in status.get("conditions") or () if one["type"] != RECONCILED}
+    chassis = (one.get("message") for one in status.get("conditions") or () if one["type"] == "ControllersReady")
     return ObservedResource(
         metadata["uid"],
         metadata["generation"],
@@ -50,6 +52,7 @@ def observe_resource(resource: Object) -> ObservedResource:
         rolled_out(status),
         tuple(sorted((status.get("endpoints") or {}).items())),
         tuple(sorted(conditions.items())),
+        next(chassis, None),
     )
 
 
@@ -132,6 +135,9 @@ class OperatedCluster(Target):
         if before is not None and (before.rolled_out, before.endpoints) != (observed.rolled_out, observed.endpoints):
             for place in list(self.places.values()):
                 place.worker.wake(urgent=True)
+        if before is not None and before.answers != observed.answers:
+            for place in list(self.places.values()):  # a run writes Ready of the OVNChassis whose nodes cannot
+                place.worker.wake()
 
     def _on_secret(self, name: str, _version: t.Any) -> None:
         secret = name.partition("/")[2]

@@ -11,6 +11,8 @@ from __future__ import annotations
 import typing as t
 
 from .._chassis.claims import shared_values
+from .._chassis.lists import mappings_with_blanks
+from .._chassis.southbound_rows import gateway_warning
 from .._kubernetes.timestamps import format_timestamp, time_of
 from .._sentences import list_names
 from .findings import ReportFindings, Result, cause_of, format_line
@@ -53,7 +55,8 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
         section.problem(
             "chassis_late",
             f"Chassis {name} has not answered heartbeat {heartbeat.get('nb_cfg')}, "
-            f"its last answer was {known[name]['nb_cfg']}{_answered_at(known[name], ' at ')}: "
+            f"its last answer was {known[name]['nb_cfg']}{_answered_at(known[name], ' at ')}"
+            f"{_counted_before(known[name], heartbeat)}: "
             "the machine, ovn-controller or Open vSwitch there is stopped, stuck or cut off.",
         )
     # Where others run the control plane, other chassis are theirs.
@@ -63,6 +66,8 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
             "chassis_unexpected", f"Chassis {name}{_origin(known[name])} {details}, but is not in the inventory."
         )
     _report_gateways(local if installation.managed else [known[name] for name in declared if name in known], section)
+    for name, gateways in (heartbeat.get("lost_gateways") or {}).items() if installation.managed else ():
+        section.warning("gateway_chassis_missing", gateway_warning(name, gateways))
     misplaced = heartbeat.get("misplaced_ports") or []
     _report_claims(local, misplaced, section)
     findings.add(section)
@@ -103,12 +108,23 @@ def _report_gateways(chassis: t.Iterable[t.Mapping[str, t.Any]], section: Report
                 "reach no provider network. Declare ovn_hypervisor_bridge_mappings, for nodes of a Kubernetes cluster bridgeMappings of the OVNCluster or "
                 "the annotation ovn.c5c3.io/bridge-mappings, or let it be no gateway.",
             )
+        for mapping in mappings_with_blanks(entry["bridge_mappings"]):
+            section.warning(
+                "mapping_with_blank",
+                f'Chassis {entry["name"]}{_origin(entry)} has the bridge mapping "{mapping}": ovn-controller reads that blank as part of the name, '
+                "so it connects no network of the name without it. Run c5c3.ovn.site, or correct ovn-bridge-mappings there.",
+            )
 
 
 def _origin(entry: t.Mapping[str, t.Any]) -> str:
     """Return host name and tunnel addresses of a chassis, which help to find its machine."""
     known = [entry["hostname"], *sorted({encapsulation["ip"] for encapsulation in entry["encapsulations"]})]
     return f" ({', '.join(filter(None, known))})" if any(known) else ""
+
+
+def _counted_before(entry: t.Mapping[str, t.Any], heartbeat: t.Mapping[str, t.Any]) -> str:
+    is_higher = (entry["nb_cfg"] or 0) > (heartbeat.get("nb_cfg") or 0)
+    return ", before the Northbound database was created again" if is_higher else ""
 
 
 def _answered_at(entry: t.Mapping[str, t.Any], prefix: str) -> str:

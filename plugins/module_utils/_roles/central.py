@@ -44,10 +44,41 @@ from .._systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
 from .._tls_options import DEFAULT_CIPHERS
 from .central_listeners import CentralListeners
 from .central_observer import observer_state
-from .options import read_options
+from .options import given_options, read_options
+from .variables import Variables, first_value
 
 PREFIX = "ovn_central_"
 T = t.TypeVar("T")
+# Without an effect in Kubernetes, besides `firewall`
+ONLY_MACHINES = (
+    "allow_mixed_versions",
+    "allow_names",
+    "allow_package_downgrade",
+    "backlog_threshold",
+    "ca_certificate",
+    "certificate",
+    "chassis_networks",
+    "client_networks",
+    "config_directory",
+    "database_directory",
+    "distribution",
+    "extra_connections",
+    "firewall_disconnect",
+    "heartbeat_interval",
+    "listen_address",
+    "log_level",
+    "member_networks",
+    "metrics_file",
+    "northbound_options",
+    "observer",
+    "packages",
+    "private_key",
+    "relay_ca_certificate",
+    "southbound_options",
+    "timers_by_size",
+    "wait_timeout",
+    "witness_hosts",
+)
 
 _CA_CERTIFICATE, _RELAY_CA_CERTIFICATE = "/etc/ovn/tls/ca.pem", "/etc/ovn/tls/relay-ca.pem"
 _STATE, _LOGS = "/run/c5c3-ovn", "/var/log/ovn"
@@ -136,10 +167,7 @@ class CentralClusterOptions:
     service_type: str | None = None
     tls_secret: str | None = None
     cluster_from: str = "inventory"  # resource: `spec` is that of the OVNCluster that another client applies
-    # These have no effect in Kubernetes.
-    northbound_options: dict[str, t.Any] = dataclasses.field(default_factory=dict)
-    southbound_options: dict[str, t.Any] = dataclasses.field(default_factory=dict)
-    extra_connections: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+    for_machines: dict[str, t.Any] = dataclasses.field(default_factory=dict)  # what is given, and has no effect here
 
     @classmethod
     def from_options(cls, given: t.Mapping[str, t.Any]) -> CentralClusterOptions:
@@ -209,6 +237,7 @@ def desired_state(
                     "environment_file": f"{options.config_directory}/{database}.env",
                     "database_file": environment[database]["OVN_DB_FILE"],
                     "revision": revision[database],
+                    "address": raft[database][host],
                 },
                 "settings": {
                     "database": database,
@@ -289,12 +318,20 @@ def cluster_problem(options: CentralClusterOptions, host: str, *, shared_certifi
             "With ovn_backend kubernetes the group ovn_central has exactly one host, the cluster of the control plane."
             f" It has {', '.join(options.members)}."
         )
-    if options.northbound_options or options.southbound_options or options.extra_connections:
+    if given := given_options(options.for_machines):
         return (
-            "ovn_central_northbound_options, ovn_central_southbound_options and ovn_central_extra_connections are for machines;"
-            f" on {host} (ovn_backend kubernetes) nothing would be done with them. Take them out of its variables."
+            f"{', '.join(given)}: for machines only; on {host} (ovn_backend kubernetes) they have no effect. Take them out of the variables of {host}; "
+            "settings of pods are fields of ovn_cluster_spec (docs/ovncluster.md)."
         )
     return ""
+
+
+def options_for_machines(variables: Variables) -> dict[str, t.Any]:
+    """Return the options of `ONLY_MACHINES` that the inventory gives to a host, by their names, with the shared variable if it is one."""
+    names = (f"{PREFIX}{option}" for option in ONLY_MACHINES)
+    found = {name: value for name in names if (value := variables.get(name)) is not None}
+    firewall = first_value(variables, f"{PREFIX}firewall", "ovn_firewall", default="none")
+    return {**found, **({f"{PREFIX}firewall (ovn_firewall)": firewall} if firewall != "none" else {})}
 
 
 def host_share(hosts: t.Iterable[str], sharing: t.Sequence[str], host: str) -> list[str]:

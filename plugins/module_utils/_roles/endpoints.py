@@ -13,11 +13,20 @@ import typing as t
 
 from .._databases import PORTS, Database
 from .._errors import InvalidInput
-from .._inventory import address_of
-from .._ovsdb.endpoint import Endpoint
-from .variables import Hostvars
+from .._inventory import address_of, as_list
+from .._ovsdb.endpoint import Endpoint, parse_endpoints
+from .variables import Hostvars, Variables, first_value
 
 Listener = t.Literal["unrestricted", "client", "raft"]
+
+
+def declared_endpoints(variables: Variables, *options: str) -> list[Endpoint]:
+    """Return the endpoints in the first of these options that is set, none without one; `InvalidInput` names the option."""
+    option = next((name for name in options if first_value(variables, name)), "")
+    try:
+        return parse_endpoints(as_list(first_value(variables, option))) if option else []
+    except InvalidInput as e:
+        raise InvalidInput(f"{option}: {e} Nothing was changed.") from None
 
 
 def endpoints_of(

@@ -12,11 +12,12 @@ import dataclasses
 import ipaddress
 import typing as t
 
+from .._addresses import literal
 from .._databases import DATABASES, STEMS
 from .._errors import InvalidInput
 from .._firewall.unit import unit_files, units
 from .._flows import FLOWS, TUNNEL_PORTS, MachineFlow, Party
-from .._inventory import address_of, as_list, encapsulation_ip_of
+from .._inventory import address_of, as_list, tunnel_ends_of
 from .._units import own_unit
 from .cluster_source import encapsulation_types_of, with_resource
 from .distribution import run_directory_of
@@ -206,12 +207,7 @@ def _addresses(name: str, variables: Variables, party: Party) -> list[str]:
     is_gone = party == "chassis" and first_value(variables, "ovn_hypervisor_state") == "gone"
     if is_gone or not _is_machine(variables, party):
         return []
-    return [address_of(name, variables), *_encapsulation(name, variables)]
-
-
-def _encapsulation(name: str, variables: Variables) -> list[str]:
-    given = first_value(variables, "ovn_hypervisor_encapsulation_ip") or encapsulation_ip_of(name, variables)
-    return [address.strip("[]") for address in as_list(given)]
+    return [address_of(name, variables), *tunnel_ends_of(name, variables)]
 
 
 def _declared(host: FilteredMachine, option: str) -> list[str]:
@@ -228,12 +224,9 @@ def _declared(host: FilteredMachine, option: str) -> list[str]:
 
 
 def _ends_of_tunnels(name: str, variables: Variables) -> list[str]:
-    return _encapsulation(name, variables) if _is_machine(variables, "chassis") else []
+    return tunnel_ends_of(name, variables) if _is_machine(variables, "chassis") else []
 
 
 def _is_outside(text: str, networks: t.Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> bool:
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:  # a name: that it is no address is refused elsewhere
-        return False
-    return not any(address in network for network in networks)
+    address = literal(text)  # None for a name, which is refused elsewhere
+    return address is not None and not any(address in network for network in networks)

@@ -18,7 +18,12 @@ GUEST_SECONDS = 3600
 
 
 def is_running(pod: Variables) -> bool:
-    return bool(pod["status"]["phase"] == "Running")
+    return bool((pod.get("status") or {}).get("phase") == "Running")
+
+
+def node_of(pod: Variables) -> str:
+    """Return the node of the pod, empty before it is scheduled."""
+    return str(pod["spec"].get("nodeName") or "")
 
 
 def is_guest(pod: Variables, test: str) -> bool:

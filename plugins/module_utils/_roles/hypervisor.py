@@ -23,11 +23,11 @@ from .._inventory import as_list
 from .._systemd_sandbox import Sandbox, sandbox_settings
 from .cluster_source import camel_mappings, machine_mappings, specification_of_resource
 from .distribution import socket_of
-from .endpoints import endpoints_of
+from .endpoints import declared_endpoints, endpoints_of
 from .foreign_central import is_managed
 from .gateway_warnings import gateway_warnings
 from .hypervisor_units import controller_state, openvswitch_files, openvswitch_units, running_unit
-from .options import plain, read_options
+from .options import given_options, plain, read_options
 from .variables import Hostvars, Variables, backend_of, first_value, is_true
 
 PREFIX = "ovn_hypervisor_"
@@ -79,7 +79,7 @@ class HypervisorClusterOptions:
     openvswitch_image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     openvswitch: str = "managed"
     datapath_type: str = ""
-    node_certificates: str = "shared"
+    node_certificates: str = "own"
     bridge_mappings: list[dict[str, t.Any]] | None = None
     cluster_from: str = "inventory"
     resource: dict[str, t.Any] = dataclasses.field(default_factory=dict)  # as of a machine
@@ -87,7 +87,7 @@ class HypervisorClusterOptions:
 
 @dataclasses.dataclass(frozen=True)
 class IneffectiveOptions:
-    """Options of machines, which have no effect on a cluster. `named` are those without a default, which are there only if they were given."""
+    """Options of machines, which have no effect on a cluster. `for_machines` are those without a default, which are there only if they were given."""
 
     host: str
     host_address: str
@@ -97,7 +97,7 @@ class IneffectiveOptions:
     encapsulation_type: t.Any = _DEFAULT_ENCAPSULATION
     system_id: str = ""
     encapsulation_ip: t.Any = ""  # an address or a list
-    named: list[str] = dataclasses.field(default_factory=list)
+    for_machines: dict[str, t.Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +106,7 @@ class ControlPlaneOptions:
 
     backend: str
     tls: bool = True
-    node_certificates: str = "shared"
+    node_certificates: str = "own"
     central_host: str = ""  # the host that stands for the control plane, empty if there is none
     central_hosts: list[str] = dataclasses.field(default_factory=list)
     kubeconfig: t.Any = ""  # a path, or the content as a mapping
@@ -219,7 +219,10 @@ def _ineffective_options(options: IneffectiveOptions) -> list[str]:
         "gateway (group ovn_gateways)": options.gateway,
         "encapsulation_ip (ovn_encapsulation_ip)": options.encapsulation_ip not in ("", options.host_address),
     }
-    return [*(f"{PREFIX}{name}" for name, effect in found.items() if effect), *sorted(options.named)]
+    return [
+        *(f"{PREFIX}{name}" for name, effect in found.items() if effect),
+        *sorted(given_options(options.for_machines)),
+    ]
 
 
 def find_control_plane(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]:
@@ -227,14 +230,15 @@ def find_control_plane(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]
 
     `is_cluster`: it runs in Kubernetes. `asked`: its endpoints are those of its cluster, since the inventory does not say them. `published`: the central
     role has read them in this run, so there is no need to ask again. `southbound` and `northbound`: its endpoints, in Kubernetes those of the `answer` of
-    `ovn_cluster_info` or the published ones, empty without either. `southbound_socket`: the endpoint on the central host itself, empty in Kubernetes.
+    `ovn_cluster_info` or the published ones, empty without either.
+    `northbound_socket`, `southbound_socket`: the endpoints on the central host itself, empty in Kubernetes.
     `problem`: why nobody can connect to what answered, empty if that is possible.
     """
     options = read_options(ControlPlaneOptions, given, PREFIX)
     is_known = options.central_host in hostvars
     central: Variables = hostvars[options.central_host] if is_known else {}
     is_cluster = backend_of(central) == "kubernetes"
-    declared = [bool(first_value(given, f"ovn_{database}_endpoints")) for database in DATABASES]
+    declared = [bool(declared_endpoints(given, f"ovn_{database}_endpoints")) for database in DATABASES]
     published: Variables = central.get("ovn_central_endpoints") or {}
     answer = options.answer
     if not answer.get("endpoints") and published.get("southbound"):
@@ -253,7 +257,7 @@ def find_control_plane(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]
         "published": is_cluster and bool(published.get("southbound")),
         "northbound": endpoints["northbound"],
         "southbound": endpoints["southbound"],
-        "southbound_socket": "" if is_cluster else socket_of(central, "southbound"),
+        **{f"{database}_socket": "" if is_cluster else socket_of(central, database) for database in DATABASES},
         "problem": _connection_problem(options, answer, central, given["host"]) if is_cluster and answer else "",
     }
 

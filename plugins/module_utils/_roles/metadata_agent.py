@@ -12,6 +12,7 @@ import dataclasses
 import typing as t
 
 from .._errors import InvalidInput
+from .._inventory import as_list
 from .._neutron.ini import check_extra, merge_sections, render_ini
 from .._neutron.metadata_agent import (
     METADATA_AGENT,
@@ -22,6 +23,7 @@ from .._neutron.metadata_agent import (
     metadata_agent_settings,
     shared_secret_problem,
 )
+from .._ovsdb.endpoint import parse_endpoints
 from .options import read_options
 from .service_settings import drop_in_of, left_service, service_units, unit_name
 from .variables import Variables
@@ -63,7 +65,7 @@ def desired_metadata_agent(given: Variables, southbound: t.Sequence[str], shared
         raise InvalidInput(f"{PREFIX}program is {options.program}. Use {' or '.join(PROGRAMS)}.")
     files = _files(options.directory) if options.tls else {}
     ours = metadata_agent_settings(
-        southbound=southbound,
+        southbound=[str(endpoint) for endpoint in parse_endpoints(as_list(southbound))],
         open_vswitch=options.openvswitch_database,
         nova_host=options.nova_host,
         nova_port=options.nova_port,

@@ -23,7 +23,7 @@ def signer_problem(signer: Variables, *, given: bool, directory: str, key_proble
         return (
             f"There is no certificate of the CA of the chassis, {directory}/chassis-ca.pem, so nobody can sign for nodes with certificates of their own. "
             "Run c5c3.ovn.central first, which makes it where relays give chassis a role. If certificates come from elsewhere, give "
-            "ovn_pki_chassis_ca_certificate and ovn_pki_chassis_ca_private_key."
+            "ovn_pki_chassis_ca_certificate and ovn_pki_chassis_ca_private_key, or set ovn_node_certificates to shared."
         )
     if needed and not signer["private_key"]:
         where = "ovn_pki_chassis_ca_private_key" if given else f"{directory}/chassis-ca-key.pem"

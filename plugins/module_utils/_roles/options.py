@@ -46,6 +46,11 @@ _CONVERSIONS: dict[str, t.Callable[[t.Any], t.Any]] = {
 }
 
 
+def given_options(values: t.Mapping[str, t.Any]) -> list[str]:
+    """Return the names of the options that have a value; None and an empty text, list or mapping are none."""
+    return [name for name, value in values.items() if value not in (None, "", [], {})]
+
+
 def read_options(options: type[Options], given: t.Mapping[str, t.Any], prefix: str) -> Options:
     """Return the dataclass `options` with what is given for its fields; an empty text is absent, like None, and then the field's default counts.
 

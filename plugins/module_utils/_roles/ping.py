@@ -17,7 +17,7 @@ import typing as t
 from .._errors import InvalidInput
 from .._inventory import as_list
 from .distribution import socket_of
-from .guest_pods import LABELS, guest_pod, is_guest, is_running, pods_at_open_vswitch
+from .guest_pods import LABELS, guest_pod, is_guest, is_running, node_of, pods_at_open_vswitch
 from .options import read_options
 from .variables import Hostvars, Variables, backend_of
 
@@ -55,11 +55,11 @@ def desired_state(given: Variables) -> dict[str, t.Any]:
     pods = [pod for pod in _resources(given["pods"]) if "deletionTimestamp" not in pod["metadata"]]
     running = [pod for pod in pods if is_running(pod)]
     switches = pods_at_open_vswitch(running)
-    nodes = sorted({pod["spec"]["nodeName"] for pod in switches})
+    nodes = sorted({node_of(pod) for pod in switches})
     found = [pod for pod in pods if is_guest(pod, options.name)]
     stopped = {pod["metadata"]["name"]: pod["metadata"] for pod in found if not is_running(pod)}
     if options.state == "absent":
-        guests = former_guests(options, [pod for pod in found if is_running(pod) or pod["spec"]["nodeName"] in nodes])
+        guests = former_guests(options, [pod for pod in found if is_running(pod) or node_of(pod) in nodes])
         # A guest that has ended leaves its port in br-int, and only a guest on the same node can remove it.
         missing = [guest for guest in guests if guest["pod"] in stopped]
     else:
@@ -134,8 +134,8 @@ def former_guests(options: PingOptions, pods: t.Iterable[Variables]) -> list[Gue
         {
             "cluster": options.host,
             "pod": pod["metadata"]["name"],
-            "via": f"{options.host}/{pod['spec']['nodeName']}",
-            "target": {"name": pod["spec"]["nodeName"]},
+            "via": f"{options.host}/{node_of(pod)}",
+            "target": {"name": node_of(pod)},
         }
         for pod in pods
     ]

@@ -239,7 +239,7 @@ def _chassis_tls(cluster: Variables) -> dict[str, t.Any]:
     """Return what is declared of the TLS of a hypervisor cluster; the fields of its specification count more than options."""
     specification = _specification(cluster, "chassis")
     declared = {field: _field(specification, "tls", field) for field in ("enabled", "nodeCertificates")}
-    option = first_value(cluster, "ovn_hypervisor_node_certificates", "ovn_node_certificates", default="shared")
+    option = first_value(cluster, "ovn_hypervisor_node_certificates", "ovn_node_certificates", default="own")
     tls = is_true(cluster, "ovn_hypervisor_tls", "ovn_tls", default=True)
     return {
         "enabled": tls if declared["enabled"] == "" else bool(declared["enabled"]),

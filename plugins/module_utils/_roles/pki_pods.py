@@ -51,7 +51,7 @@ def _is_member(one: Variables) -> bool:
 
 
 def _instance(one: Variables) -> str:
-    return str(one["metadata"]["labels"].get(_INSTANCE))
+    return str((one["metadata"].get("labels") or {}).get(_INSTANCE))
 
 
 def _pod(one: Variables) -> Variables:
