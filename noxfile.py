@@ -17,7 +17,6 @@ from pathlib import Path
 
 import nox
 import yaml
-from nox.command import CommandFailed
 
 HERE = Path(__file__).resolve().parent
 COLLECTIONS = HERE / ".nox" / "collections"  # what ansible-test and others need: .../ansible_collections/c5c3/ovn
@@ -27,8 +26,6 @@ ONLY_THESE = {"ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_HOME": str(
 BIN = Path(sys.executable).parent
 _CACHE = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
 TESTBED_CACHE = Path(os.environ.get("TESTBED_CACHE") or Path(_CACHE, "c5c3-ovn-testbed"))
-TESTS_FAILED = 1  # pytest's exit status
-UNSTEADY = 5  # so many failed integration tests are tried again, alone
 SCENARIOS = {"MOLECULE_GLOB": "molecule/*/molecule.yml"}
 # Scenarios of molecule that do not run without being asked for: clusters, and stories that add to what other tests tell. `.ci/parts.py` reads them here.
 SCENARIOS_ON_REQUEST = ("kind", "more")
@@ -302,8 +299,20 @@ def oldest(session: nox.Session) -> None:
         )
         return
     api_server(session)
-    command = [str(python), "-m", "pytest", *ON_OLDEST, "--numprocesses=2"]
-    with_second_try(session, command, HERE / ".nox" / "pytest-oldest")
+    session.run(str(python), "-m", "pytest", *ON_OLDEST, "--numprocesses=2", external=True)
+
+
+@nox.session(venv_backend="uv|virtualenv")
+def python39(session: nox.Session) -> None:
+    """What pods and machines run needs nothing newer than Python 3.9: read everywhere, and imported where this Python is."""
+    python = install(session, "requirements/python39.txt")
+    arguments = ("--target=3.9-", "--no-tips", "--violations", "plugins/module_utils", "plugins/modules")
+    session.run(str(python.with_name("vermin")), *arguments)
+    oldest_promised = first_python("3.9")
+    if oldest_promised is None:
+        not_tested(session, "importing the archive needs Python 3.9: it is neither on PATH nor in ~/.pyenv")
+    archive = "tests/unit/plugins/module_utils/_agent/test_archive.py"
+    session.run(str(BIN / "pytest"), archive, env={"C5C3_OVN_AGENT_PYTHON": oldest_promised}, external=True)
 
 
 @nox.session(venv_backend="uv|virtualenv", python=NEWEST_PYTHON)
@@ -360,26 +369,6 @@ def api_server(session: nox.Session) -> None:
     session.warn(f"!!! NOT TESTED HERE: {session.name} against a real API server: {reason}")
 
 
-def with_second_try(session: nox.Session, command: list[str], cache: Path) -> None:
-    """Run tests with daemons. A few that fail get a second try, alone.
-
-    On a machine that is short of processors a test exceeds its time limit; a defect fails again. What was unsteady is reported either way.
-    """
-    shutil.rmtree(cache, ignore_errors=True)
-    command = [*command, "-o", f"cache_dir={cache}"]
-    try:
-        session.run(*command, external=True)
-        return
-    except CommandFailed as e:
-        failed = cache / "v" / "cache" / "lastfailed"
-        unsteady = sorted(json.loads(failed.read_text())) if failed.exists() else []
-        if e.return_code != TESTS_FAILED or not 1 <= len(unsteady) <= UNSTEADY:
-            raise
-        session.warn(f"{len(unsteady)} tests failed ({e}): each gets a second try, alone")
-    session.run(*command, "--numprocesses=0", "--last-failed", external=True)
-    session.warn("!!! UNSTEADY: failed beside other tests, passed alone: " + ", ".join(unsteady))
-
-
 @nox.session
 def integration(session: nox.Session) -> None:
     """Real OVSDB servers, northd, ovn-controller, vswitchd and API servers on loopback, in folders of their own.
@@ -392,8 +381,7 @@ def integration(session: nox.Session) -> None:
     # The tests wait four fifths of their time. Each worker has an API server of its own, so the tests of a file need not stay together.
     # Files that are named are meant alone.
     everything = [] if any(argument.startswith("tests/") for argument in session.posargs) else ["tests/integration"]
-    command = ["pytest", *everything, "--numprocesses=6", "--dist=worksteal", "--durations=60", *session.posargs]
-    with_second_try(session, command, HERE / ".nox" / "pytest-integration")
+    session.run("pytest", *everything, "--numprocesses=6", "--dist=worksteal", "--durations=60", *session.posargs)
 
 
 @nox.session

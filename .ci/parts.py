@@ -31,7 +31,6 @@ WITH_DAEMONS = ("oldest",)
 YIELDS = 5
 REASONS = re.compile(r'fatal: |FAILED|^E  |"msg": |[Ee]rror: |It ended with|^(testbed|kind|machines): |^!!! ')
 CLOSING = re.compile(r"=+ .*\b(passed|failed|error|errors)\b.* in [0-9.]+s.* =+$")
-UNSTEADY = "!!! UNSTEADY: "
 PATIENCE = 20  # seconds between SIGTERM and SIGKILL
 SILENCE = 300  # seconds until a line says what still runs
 LIMIT = 88  # minutes for all parts together: who starts this may end it after 90, and then there is no table
@@ -341,7 +340,7 @@ class Run:
         closing, reasons = [], []
         for outcome in self.outcomes:
             lines = self.log(outcome.part).read_text(encoding="utf-8", errors="replace").splitlines()
-            closing += [f"{outcome.part.name}: {line}" for line in lines if CLOSING.search(line) or UNSTEADY in line]
+            closing += [f"{outcome.part.name}: {line}" for line in lines if CLOSING.search(line)]
             if outcome.result == "failed" or (outcome.result == "stopped" and self._late):
                 found = [line[:700] for line in lines if REASONS.search(line)][-25:] or lines[-10:]
                 reasons += [

@@ -24,7 +24,7 @@ LOCAL = frozenset(
 
 
 class Summary:
-    """What changed, failed or was unreachable in one run, collected from its events, which modules were executed and how many tasks skipped on each host."""
+    """What changed, failed or was unreachable in one run, collected from its events, and which modules were executed on each host."""
 
     def __init__(self) -> None:
         self.changed: set[str] = set()
@@ -32,7 +32,6 @@ class Summary:
         self.unreachable: set[str] = set()
         self.messages: list[str] = []
         self.modules: dict[str, list[str]] = {}
-        self.skipped: dict[str, int] = {}
 
     def add(self, event: dict[str, t.Any]) -> None:
         kind = event["_event"]
@@ -42,8 +41,6 @@ class Summary:
                 self.unreachable.add(host)
             elif kind == "v2_runner_on_failed":
                 self.failed.append(f"{host}: {task}: {_message(result)}")
-            elif kind == "v2_runner_on_skipped":
-                self.skipped[host] = self.skipped.get(host, 0) + 1
             elif kind == "v2_runner_on_ok":
                 self._add_module(host, result.get("action", "").rpartition(".")[2])
                 if result.get("changed"):
@@ -66,7 +63,6 @@ class Summary:
             "unreachable": sorted(self.unreachable),
             "messages": self.messages,
             "modules": self.modules,
-            "skipped": self.skipped,
         }
 
 

@@ -19,7 +19,7 @@ import typing as t
 import urllib.request
 
 import pytest
-from conftest import Daemon, Pki, until
+from conftest import Daemon, Pki, until, within
 
 BINARIES = ("kube-apiserver", "etcd")
 ADMIN_TOKEN, LOW_TOKEN = "token-of-the-admin", "token-of-somebody"
@@ -181,7 +181,7 @@ class ApiServer:
             method="PATCH" if method == "APPLY" else method,
         )
         context = ssl.create_default_context(cafile=self.ca_certificate)
-        with urllib.request.urlopen(request, timeout=20, context=context) as response:
+        with urllib.request.urlopen(request, timeout=within(20), context=context) as response:
             return t.cast(bytes, response.read())
 
     def _let_somebody_read(self) -> None:

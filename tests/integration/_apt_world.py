@@ -11,7 +11,7 @@ import subprocess
 import sys
 import typing as t
 
-from conftest import run
+from conftest import run, within
 
 NAMES = ["ovn-host", "openvswitch-switch"]  # what the plays install
 _CONFIGURATION = """\
@@ -100,7 +100,7 @@ class AptWorld:
             command,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=within(60),
             check=False,
             env={**os.environ, **_QUIET, **self.environment},
         )
@@ -171,7 +171,7 @@ class Play:
             ],
             capture_output=True,
             text=True,
-            timeout=180,
+            timeout=within(180),
             check=False,
             env={
                 **os.environ,

@@ -14,6 +14,7 @@ import sys
 import typing as t
 
 import yaml
+from _processor_time import within
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
@@ -108,7 +109,7 @@ class Layout:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=within(100),
             check=False,
         )
         return Job(done.returncode, done.stdout + done.stderr, self._artifacts())

@@ -1,19 +1,21 @@
-"""What an OVNChassis of a test says, and whoever has the token of an agent."""
+"""What an OVNChassis of a test says, whoever has the token of an agent, and the observer of the chassis."""
 
 from __future__ import annotations
 
 import json
 import pathlib
 import ssl
+import sys
 import typing as t
 import urllib.error
 import urllib.parse
 import urllib.request
 
 from _hypervisors import API, Hypervisors
-from conftest import run
+from conftest import Daemon, run, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.archive import build_archive
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 
 Object = dict[str, t.Any]
@@ -55,7 +57,7 @@ class Attacker:
         )
         context = ssl.create_default_context(cafile=self.server.ca_certificate)
         try:
-            with urllib.request.urlopen(request, timeout=20, context=context) as response:
+            with urllib.request.urlopen(request, timeout=within(20), context=context) as response:
                 return int(response.status)
         except urllib.error.HTTPError as e:
             return e.code
@@ -79,3 +81,21 @@ def with_two_nodes(hypervisors: Hypervisors) -> Hypervisors:
         hypervisors.node(f"worker-{number}", f"192.0.2.2{number}")
     hypervisors()
     return hypervisors
+
+
+OBSERVER = "ovn-chassis-observer"  # Deployment and ServiceAccount
+
+
+def start_observer(hypervisors: Hypervisors, node: str, directory: pathlib.Path) -> Daemon:
+    """Start what a pod of the Deployment runs on `node`: its command and environment, with the token of its account."""
+    place = f"/apis/apps/v1/namespaces/{hypervisors.namespace}/deployments/{OBSERVER}"
+    (container,) = hypervisors.get(place)["spec"]["template"]["spec"]["containers"]
+    folder = directory / f"observer-{node}"
+    folder.mkdir()
+    archive = folder / "c5c3-ovn.pyz"
+    archive.write_bytes(build_archive())
+    account = hypervisors.account_of(node, folder, account=OBSERVER)
+    environment = {one["name"]: one["value"] for one in container["env"]}
+    environment.update(OVN_API_SERVER=hypervisors.server.url, OVN_SERVICE_ACCOUNT_DIR=str(account))
+    command = [sys.executable, "-I", "-S", str(archive), container["command"][-1]]
+    return Daemon(["env", *(f"{name}={value}" for name, value in environment.items()), *command], folder / "log")

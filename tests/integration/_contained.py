@@ -20,6 +20,7 @@ from _apiserver import testbed_cache
 from _foreign import ForeignBackend, ForeignHost
 from _launcher_lib import SCHEMA, tool, until
 from _loopback import CLIENT_PORTS, RunKilled
+from _processor_time import within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASE_NAMES
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
@@ -42,7 +43,7 @@ class Engine:
         self._options = ["--iptables=false", "--ip6tables=false", "--bridge=none", "--storage-driver=vfs"]
         if not _has_capability(_SYS_RESOURCE):
             subprocess.run(
-                [_TESTBED / "node-image/build", "runc-wrapper"], check=True, capture_output=True, timeout=300
+                [_TESTBED / "node-image/build", "runc-wrapper"], check=True, capture_output=True, timeout=within(300)
             )
             self._options += [
                 f"--add-runtime=own={testbed_cache()}/bin/runc-without-sys-resource",
@@ -70,7 +71,7 @@ class Engine:
                 env=os.environ | self.environment,
                 check=False,
                 capture_output=True,
-                timeout=120,
+                timeout=within(120),
             )
             assert made.returncode == 0, made.stderr
 
@@ -78,7 +79,7 @@ class Engine:
         """The engine ends, and its containers with it: its host is switched off."""
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(timeout=60)
+            self._process.wait(timeout=within(60))
             self._process = None
 
     def close(self) -> None:
@@ -96,7 +97,7 @@ class Engine:
             check=False,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=within(120),
         )
 
     def output(self, *command: str) -> str:
@@ -115,7 +116,7 @@ def _image() -> bytes:
     """The root directory of an image with the programs of this machine, where /var/run is a link as in those of distributions."""
     files = dict.fromkeys(str(Path(program)) for program in _PROGRAMS)
     for program in _PROGRAMS:
-        listed = subprocess.run(["ldd", program], check=True, capture_output=True, text=True, timeout=30).stdout
+        listed = subprocess.run(["ldd", program], check=True, capture_output=True, text=True, timeout=within(30)).stdout
         files |= dict.fromkeys(_LIBRARY.findall(listed))
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w", dereference=True) as tar:

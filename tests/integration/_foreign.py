@@ -11,6 +11,7 @@ from pathlib import Path
 
 from _launcher_lib import SCHEMA, tool, until
 from _loopback import CLIENT_PORTS, LoopbackBackend, LoopbackHost, Tls
+from _processor_time import within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.member import DISTRIBUTION_UNITS, AdoptedMember
 from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.processes import ControlPlaneProcess, find_processes
@@ -121,8 +122,8 @@ class ForeignHost(LoopbackHost):
             return
         if self.foreign.poll() is None:
             command = ["ovs-appctl", "-T", "5", "-t", self.control_socket, "exit"]
-            subprocess.run(command, check=False, capture_output=True, timeout=20)
-        self.foreign.wait(timeout=20)
+            subprocess.run(command, check=False, capture_output=True, timeout=within(20))
+        self.foreign.wait(timeout=within(20))
         self.foreign = None
 
     @property

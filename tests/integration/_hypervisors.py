@@ -137,6 +137,7 @@ def hypervisor_cluster(server: ApiServer, namespace: str, run_module: RunModule)
 
 def _clear(api_server: ApiServer, namespace: str) -> None:
     rights = [f"{place}/c5c3-ovn-chassis-status-{namespace}" for place in STATUS_RIGHTS]
+    rights += [f"{place}/c5c3-ovn-chassis-observer-{namespace}" for place in STATUS_RIGHTS[:2]]
     for path in ("/api/v1/nodes", API, *rights):
         try:
             api_server.request("DELETE", path)

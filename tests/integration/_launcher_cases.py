@@ -8,6 +8,7 @@ import typing as t
 
 import pytest
 from _launcher_lib import ASK, DATABASE, IDLE, REFUSE, Cluster, Member
+from _processor_time import within
 
 STRANGER = "11111111-2222-4333-8444-555555555555"
 
@@ -27,7 +28,7 @@ def fill(member: Member, *rows: str, comment: str = "") -> None:
         ["ovsdb-client", "-t", "5", "transact", f"unix:{member.sock}", f'["{DATABASE}",{",".join(operations)}]'],
         check=True,
         capture_output=True,
-        timeout=20,
+        timeout=within(20),
     )
 
 

@@ -14,6 +14,8 @@ import time
 import typing as t
 from pathlib import Path
 
+from _processor_time import within
+
 from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.raft import SCRIPT
 
 SCHEMA = "/usr/share/ovn/ovn-nb.ovsschema"
@@ -22,9 +24,9 @@ ASK, REFUSE, IDLE = 10, 11, 12
 
 
 def until(condition: t.Callable[[], t.Any], what: str, seconds: float = 15.0) -> t.Any:
-    """The first true answer of the condition, or a failure that says what was awaited."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    """The first true answer of the condition, or a failure that says what was awaited. The limit grows with the load of the machine."""
+    start = time.monotonic()
+    while time.monotonic() - start < within(seconds):
         answer = condition()
         if answer:
             return answer
@@ -39,7 +41,7 @@ def delete_folder(path: Path) -> None:
 
 def tool(*arguments: str | Path) -> str:
     return subprocess.run(
-        ["ovsdb-tool", *map(str, arguments)], check=True, capture_output=True, text=True, timeout=20
+        ["ovsdb-tool", *map(str, arguments)], check=True, capture_output=True, text=True, timeout=within(20)
     ).stdout.strip()
 
 
@@ -118,7 +120,7 @@ class Member:
             check=False,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=within(60),
         )
 
     def start(self, **env: str) -> None:
@@ -163,7 +165,7 @@ class Member:
             check=False,
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=within(20),
         ).stdout
 
     def cluster_status(self) -> str:
@@ -179,7 +181,7 @@ class Member:
             check=False,
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=within(20),
         ).stdout
 
     def connected(self) -> bool:
@@ -193,7 +195,7 @@ class Member:
         pid = self.server_pid()
         if self.process is not None:
             self.process.kill()
-            self.process.wait(timeout=10)
+            self.process.wait(timeout=within(10))
             self.process = None
         pid = pid or self.server_pid()
         if pid is not None:
@@ -203,7 +205,7 @@ class Member:
     def terminate(self) -> int:
         assert self.process is not None
         self.process.terminate()
-        code = self.process.wait(timeout=40)
+        code = self.process.wait(timeout=within(40))
         self.process = None
         return code
 

@@ -18,6 +18,7 @@ import typing as t
 from pathlib import Path
 
 from _launcher_lib import SCRIPT, delete_folder, free_network, until
+from _processor_time import within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASE_NAMES, STEMS
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
@@ -112,7 +113,7 @@ class LoopbackHost:
             check=False,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=within(60),
         )
         return done.returncode, done.stdout, done.stderr
 
@@ -136,13 +137,15 @@ class LoopbackHost:
                     [*self.enter, self.launcher, "check"],
                     env=environment,
                     check=False,
-                    timeout=60,
+                    timeout=within(60),
                     stderr=log,
                     stdout=log,
                 )
                 if check.returncode == 0:
                     command = [*self.enter, "setpriv", "--pdeathsig", "KILL", self.launcher, "run"]
-                    self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+                    self.process = subprocess.Popen(
+                        command, env=environment, stdout=log, stderr=log, start_new_session=True
+                    )
 
     def stop(self) -> None:
         """As the unit: the server hands over and ends, then the launcher; SIGKILL after a minute."""
@@ -157,11 +160,11 @@ class LoopbackHost:
                 env=os.environ | self.member.environment(),
                 check=False,
                 capture_output=True,
-                timeout=60,
+                timeout=within(60),
             )
         process.terminate()
         try:
-            process.wait(timeout=10)
+            process.wait(timeout=within(10))
         except subprocess.TimeoutExpired:
             self._kill(process)
 
@@ -192,8 +195,11 @@ class LoopbackHost:
 
     def _kill(self, process: subprocess.Popen[bytes] | None) -> None:
         if process is not None:
-            process.kill()
-            process.wait(timeout=10)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(
+                    process.pid, signal.SIGKILL
+                )  # and what it runs in the background, which might still write a witness
+            process.wait(timeout=within(10))
         pid = self.server_pid()
         if pid is not None:
             with contextlib.suppress(ProcessLookupError):

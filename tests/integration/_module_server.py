@@ -89,7 +89,7 @@ class _ModuleServer:
                 "directory": os.getcwd(),
             }
             socket.send_fds(channel, [json.dumps(call).encode()], [file.fileno() for file in files])
-            channel.settimeout(30)
+            channel.settimeout(max(30, timeout))  # a busy machine also loads the libraries slowly
             child = int(channel.recv(64))
             channel.settimeout(timeout)
             try:

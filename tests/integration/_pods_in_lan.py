@@ -18,7 +18,7 @@ from _lan import Lan
 from _launcher_lib import Member
 from _pki import Pki, TlsPaths
 from _pods_on_api import Kubelet
-from conftest import Daemon, until
+from conftest import Daemon, until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import PORTS, STEMS
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
@@ -244,14 +244,14 @@ class KubeletInLan(Kubelet):
         """Run a client on a hypervisor, which trusts the central CA."""
         keys = ["-p", pair.private_key, "-c", pair.certificate, "-C", str(self.tls / "ca.crt")]
         words = [*self.lan.enter(HYPERVISOR), command[0], *keys, *command[1:]]
-        return subprocess.run(words, capture_output=True, text=True, timeout=timeout, check=False)
+        return subprocess.run(words, capture_output=True, text=True, timeout=within(timeout), check=False)
 
     def sbctl(self, pod: str, *arguments: str) -> str:
         """Run a client of the member's socket, in its pod."""
         member = self.members[pod]
         socket = member.run_dir / f"{STEMS['southbound']}.sock"
         words = ["ovn-sbctl", "--no-leader-only", f"--db=unix:{socket}", "--timeout=20", *arguments]
-        return subprocess.run(words, capture_output=True, text=True, timeout=30, check=True).stdout
+        return subprocess.run(words, capture_output=True, text=True, timeout=within(30), check=True).stdout
 
     def secret(self) -> Object:
         data = {key: base64.b64encode(text.encode()).decode() for key, text in self.files.items()}

@@ -5,6 +5,7 @@ Counted is what a test's own process and the processes that it waited for have s
 
 from __future__ import annotations
 
+import os
 import resource
 import typing as t
 
@@ -16,6 +17,11 @@ _SHOWN = 12
 Counter = t.Callable[[], float]
 # What counts processor seconds beside the operating system.
 counters: list[Counter] = []
+
+
+def within(seconds: float) -> float:
+    """A limit that holds on an idle machine, and a longer one on a busy one: limits are about what is waited for, not about the machine."""
+    return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def _spent() -> float:

@@ -26,6 +26,12 @@ class Backend(t.Protocol):
     def damage(self, number: int) -> None:
         """The file of a member does not start any more."""
 
+    def rot(self, number: int) -> None:
+        """A member is killed, one record of its file is damaged, and its supervisor starts it again."""
+
+    def unlink(self, number: int) -> None:
+        """The file of a member is deleted under its server."""
+
     def copy(self, number: int) -> None:
         """An operator keeps a copy of the disk of a member."""
 
@@ -89,6 +95,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     ),
     Scenario("two lost disks of three are refused", (("lose", 2), ("lose", 3)), NO_QUORUM),
     Scenario("a damaged file is replaced", (("damage", 2),), _replaced(2)),
+    Scenario("a file with a damaged record is replaced", (("write", 0), ("rot", 2), ("write", 0)), _replaced(2)),
     Scenario("an old copy is replaced", (("copy", 2), ("write", 0), ("put_back", 2)), _replaced(2)),
     Scenario(
         "an old copy of the first member is replaced",
@@ -103,6 +110,11 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario(
         "a member that was removed by hand is stopped and joins again",
         (("kick", 3),),
+        Expected(("stop northbound on 3: it has to join again", "join 3 to northbound")),
+    ),
+    Scenario(
+        "a removed member without a file is not waited for when the record is lost",
+        (("kick", 3), ("unlink", 3), ("forget", 0)),
         Expected(("stop northbound on 3: it has to join again", "join 3 to northbound")),
     ),
     Scenario(

@@ -20,7 +20,7 @@ from conftest import RunModule
 from ansible_collections.c5c3.ovn.plugins.module_utils._adoption import processes
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.gates import gate_reason
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.simulate import simulate
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import predict_rounds
 
 UNIT, OWN = "ovn-ovsdb-server-nb.service", "c5c3-ovn-northbound.service"
 ADOPTION = f"it runs in {UNIT} and is adopted"
@@ -116,10 +116,34 @@ def test_the_order_is_known_before_anything_of_ours_is_installed(backend: Foreig
         host.member.launcher = "/nonexistent"
     observed = backend.observe()
     assert [(o.installed, o.connected, o.file_class) for o in observed.values()] == [(False, True, "member")] * 3
-    assert simulate(backend._description(), observed, gate_reason) == [
+    assert predict_rounds(backend._description(), observed, gate_reason)[0] == [
         f"restart northbound on {name}: {ADOPTION}"
         for name in sorted(observed, key=lambda name: (observed[name].leader, name))
     ]
+
+
+class BracketedHost(ForeignHost):
+    """Its cluster has been created with IPv4 addresses in brackets, which Open vSwitch accepts."""
+
+    def create(self, first: ForeignHost) -> None:
+        usual = {host: host.address for host in (self, first)}
+        for host, address in usual.items():
+            host.address = f"tcp:[{host.host}]:{address.rpartition(':')[2]}"
+        super().create(first)
+        for host, address in usual.items():
+            host.address = address
+
+
+def test_members_with_an_address_in_another_spelling_are_adopted(daemons: None) -> None:
+    with ForeignBackend(host_class=BracketedHost) as backend:
+        backend.begin()
+        before = ids(backend)
+        backend.run()
+        assert running_units(backend) == [OWN] * 3
+        assert ids(backend) == before
+        backend.run()
+        assert backend.acts == []
+        assert backend.problem() == ""
 
 
 @pytest.mark.parametrize("verb", ["show", "mask", "enable", "stop", "start"])

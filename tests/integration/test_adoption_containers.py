@@ -19,7 +19,7 @@ from test_adoption import OWN, Writer, names, running_units, turns
 from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.processes import find_processes
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.gates import gate_reason
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.simulate import simulate
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import predict_rounds
 
 pytestmark = pytest.mark.docker
 
@@ -90,7 +90,7 @@ def test_the_order_is_known_before_anything_of_ours_is_installed(backend: Contai
     for host in backend.hosts:
         host.member.launcher = "/nonexistent"
     observed = backend.observe()
-    planned = simulate(backend._description(), observed, gate_reason)
+    planned = predict_rounds(backend._description(), observed, gate_reason)[0]
     names = sorted(observed, key=lambda name: (observed[name].leader, name))  # without writes nobody lags
     assert [one.partition(":")[0].partition(" (")[0] for one in planned] == replaced(names)
     assert all(host.is_contained and not host.file.exists() for host in backend.hosts)

@@ -54,7 +54,8 @@ MACHINES = {
 }
 CLUSTERS = {
     "all": {
-        "vars": {"ovn_backend": "kubernetes", "ansible_connection": "local"},
+        # Without a CA on the control node, nodes have one certificate together.
+        "vars": {"ovn_backend": "kubernetes", "ansible_connection": "local", "ovn_node_certificates": "shared"},
         "children": {
             "ovn_central": {"hosts": {"central": {"ovn_context": "central"}}},
             "ovn_hypervisors": {"hosts": {"compute": {"ovn_context": "compute"}}},

@@ -238,7 +238,10 @@ def test_the_mode_of_neutrons_hosts(northbound: Member, play: Play, mode: t.Any,
 def test_a_wrong_mode_is_refused(northbound: Member, play: Play) -> None:
     code, output = play("-e", "ovn_neutron_sync_mode=fix")
     assert code == 2, output
-    assert "ovn_neutron_sync_mode is 'fix': Neutron knows off, log, repair, migrate" in " ".join(output.split())
+    assert (
+        'ovn_neutron_sync_mode of dead, db1 is "fix", which is not allowed: give one of off, log, repair, migrate'
+        in " ".join(output.split())
+    )
 
 
 def test_nobody_answers(northbound: Member, play: Play) -> None:

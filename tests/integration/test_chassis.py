@@ -9,7 +9,7 @@ import typing as t
 import pytest
 from _chassis import FULL, STORED, Chassis, chassis_machine, module_on
 from _vswitch import Vswitch
-from conftest import MakeCluster, RaftCluster, RunModule, run
+from conftest import MakeCluster, RaftCluster, RunModule, run, until
 
 
 @pytest.fixture
@@ -351,3 +351,81 @@ def test_registration_is_awaited(
     cluster.kill_all()
     dead = outside({**args, "timeout": 3}, may_fail=True, timeout=90)
     assert "OVN_Southbound" in dead["msg"] or "not reachable" in dead["msg"]
+
+
+NETWORKS = {
+    "system_id": "c1",
+    "hostname": "host1",
+    "encapsulation": {"type": ["geneve"], "ip": ["127.0.0.1"]},
+    "datapath_type": "netdev",
+    "bridge_mappings": [
+        {"physical_network": "net1", "bridge": "br-one"},
+        {"physical_network": "net2", "bridge": "br-two"},
+    ],
+}
+
+
+def test_mappings_that_ovn_controller_does_not_read_are_written_again(
+    vswitch: Vswitch, chassis: Chassis, southbound: RaftCluster
+) -> None:
+    """It trims no blanks: the localnet port of net2 gets no patch port before."""
+    vswitch.start_vswitchd()
+    given = {**NETWORKS, "remote": southbound.sockets}
+    chassis({**given, "wait_for": "applied"})
+    vswitch.vsctl("set", "Open_vSwitch", ".", 'external_ids:ovn-bridge-mappings="net1:br-one, net2:br-two"')
+    ports = [("p1", "", ""), ("ln1", "localnet", "net1"), ("ln2", "localnet", "net2")]
+    rows = [
+        (
+            "--",
+            "create",
+            "Port_Binding",
+            f"logical_port={name}",
+            f'type="{kind}"',
+            "datapath=@network",
+            f"tunnel_key={key}",
+        )
+        + ((f"options:network_name={network}",) if network else ())
+        for key, (name, kind, network) in enumerate(ports, 1)
+    ]
+    create = ["--id=@network", "create", "Datapath_Binding", "tunnel_key=1", *(word for row in rows for word in row)]
+    run("ovn-sbctl", f"--db={southbound.sockets[0]}", *create)
+    vswitch.start_controller()
+    until(lambda: "br-int" in vswitch.bridges(), "the integration bridge")
+    interface = ("--", "set", "Interface", "vif", "type=internal", "external_ids:iface-id=p1")
+    vswitch.vsctl("add-port", "br-int", "vif", *interface)
+    until(lambda: "patch-br-int-to-ln1" in vswitch.bridges()["br-int"], "the patch port of net1")
+    assert "patch-br-int-to-ln2" not in vswitch.bridges()["br-int"]
+
+    ran = chassis({**given, "wait_for": "applied"})
+    assert ran["diff"]["after"]["external_ids"] == {"ovn-bridge-mappings": "net1:br-one,net2:br-two"}
+    until(lambda: "patch-br-int-to-ln2" in vswitch.bridges()["br-int"], "the patch port of net2")
+    assert not chassis({**given, "wait_for": "applied"})["changed"]
+
+
+def test_key_of_one_chassis_is_refused_or_purged(vswitch: Vswitch, chassis: Chassis, southbound: RaftCluster) -> None:
+    """Since OVN 23.03 ovn-controller reads it instead of the key of all."""
+    vswitch.start_vswitchd()
+    given = {**NETWORKS, "remote": southbound.sockets, "southbound": southbound.sockets, "wait_for": "registered"}
+    outside = functools.partial(chassis, prefix=())
+    vswitch.vsctl("set", "Open_vSwitch", ".", "external_ids:ovn-encap-ip-c1=127.0.0.9")
+    before = vswitch.dump()
+    refused = outside(given, may_fail=True)
+    assert "ovn-encap-ip-c1 is 127.0.0.9 and replaces ovn-encap-ip" in refused["msg"]
+    assert vswitch.dump() == before
+
+    encapsulation = {"external_ids": {"ovn-encap-ip-c1": "127.0.0.9"}}
+    vswitch.start_controller()
+    assert outside({**given, **encapsulation})["registered"], "named by the task, it is what registers"
+    list_addresses = ("ovn-sbctl", f"--db={southbound.sockets[0]}", "--bare", "--columns=ip", "list", "Encap")
+    assert run(*list_addresses).split() == ["127.0.0.9"]
+    ran = outside({**given, "purge": True})
+    assert ran["diff"]["before"]["external_ids"] == {"ovn-encap-ip-c1": "127.0.0.9"}
+    assert ran["registered"]
+    assert run(*list_addresses).split() == ["127.0.0.1"]
+
+
+def test_address_in_another_spelling_clashes(vswitch: Vswitch, chassis: Chassis, southbound: RaftCluster) -> None:
+    register(southbound, "c2", "host2", "2001:DB8:0:0::21")
+    args = {"system_id": "c1", "encapsulation": {"type": "geneve", "ip": "2001:db8::21"}}
+    ran = chassis({**args, "southbound": southbound.sockets}, may_fail=True)
+    assert 'Encapsulation address 2001:db8::21 (geneve) belongs to chassis "c2"' in ran["msg"]

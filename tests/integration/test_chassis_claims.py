@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pathlib
 import subprocess
+import threading
 import typing as t
 
 import pytest
-from conftest import Daemon, MakeCluster, Pki, RaftCluster, RunModule, run, until, within
+from _beside import beside
+from conftest import Daemon, MakeCluster, Pki, RaftCluster, RunModule, run, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._report.installation import Installation
 from ansible_collections.c5c3.ovn.plugins.module_utils._report.report import build_report
@@ -55,10 +57,14 @@ class Site:
     def uuid(self, table: str, condition: str) -> str:
         return self.sbctl("--bare", "--columns=_uuid", "find", table, condition)
 
-    def answer(self) -> None:
-        """Answer the heartbeats as the chassis do, so that nobody is late."""
-        for name in ("evil", "other", "victim"):
-            assert self.attack("set", "Chassis_Private", name, "nb_cfg=1000", name=name).returncode == 0
+    def answer(self, ended: threading.Event) -> None:
+        """Answer each heartbeat as the chassis do, so that nobody is late."""
+        answered = ""
+        while not ended.wait(0.05):
+            number = self.sbctl("--bare", "--columns=nb_cfg", "list", "SB_Global").strip()
+            for name in ("evil", "other", "victim") if number != answered else ():
+                assert self.attack("set", "Chassis_Private", name, f"nb_cfg={number}", name=name).returncode == 0
+            answered = number
 
 
 @pytest.fixture
@@ -73,10 +79,10 @@ def site(raft_cluster: MakeCluster, pki: Pki, short_dir: pathlib.Path) -> t.Iter
     northd = Daemon(command, short_dir / "northd.out")
     try:
         built = Site(northbound, southbound, pki)
-        until(lambda: built.sbctl("--bare", "list", "RBAC_Role"), "northd to write its rules", within(20))
+        until(lambda: built.sbctl("--bare", "list", "RBAC_Role"), "northd to write its rules", 20)
         _scheme, host, port = built.listener.split(":")
         built.sbctl("set-connection", "role=ovn-controller", f"pssl:{port}:{host}")
-        until(lambda: built.attack("show", name="victim").returncode == 0, "the listener", within(20))
+        until(lambda: built.attack("show", name="victim").returncode == 0, "the listener", 20)
         for number, name in enumerate(("evil", "other", "victim"), 1):
             built.register(name, f"192.0.2.{number}", hostname=f"{name}.example.com")
         built.nbctl("ls-add", "net")
@@ -84,7 +90,7 @@ def site(raft_cluster: MakeCluster, pki: Pki, short_dir: pathlib.Path) -> t.Iter
             built.nbctl("lsp-add", "net", name)
             if requested:
                 built.nbctl("set", "Logical_Switch_Port", name, f'options:requested-chassis="{requested}"')
-        until(lambda: built.uuid("Port_Binding", "logical_port=vm4"), "the ports", within(20))
+        until(lambda: built.uuid("Port_Binding", "logical_port=vm4"), "the ports", 20)
         for name in ("vm1", "vm2", "vm3"):
             chassis = built.uuid("Chassis", "name=other" if name == "vm3" else "name=victim")
             built.sbctl("set", "Port_Binding", name, f"chassis={chassis}")
@@ -95,9 +101,9 @@ def site(raft_cluster: MakeCluster, pki: Pki, short_dir: pathlib.Path) -> t.Iter
 
 def claims(site: Site, run_module: RunModule) -> dict[str, str]:
     """Return the findings of the report about claims by their code."""
-    site.answer()
     endpoints = {"northbound": site.northbound.sockets, "southbound": site.southbound.sockets, "timeout": 20}
-    heartbeat = run_module("ovn_sync", endpoints).result
+    with beside(site.answer):
+        heartbeat = run_module("ovn_sync", endpoints).result
     assert heartbeat["probed"]
     assert heartbeat["late"] == []
     expected = {"victim": "victim", "other": "other"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import pathlib
 import signal
 import threading
@@ -12,7 +13,7 @@ import pytest
 from _agent import NODE, Agent
 from _apiserver import ApiServer
 from _beside import beside
-from _chassis_status import Attacker, condition, ovn_sbctl, registered, with_two_nodes
+from _chassis_status import Attacker, condition, ovn_sbctl, registered, start_observer, with_two_nodes
 from _hypervisors import API, STATUS_RIGHTS, Hypervisors, hypervisor_cluster
 from _installation import Installation
 from _vswitch import Vswitch, require_vswitch
@@ -66,14 +67,17 @@ class Node:
             "datapath_type": "netdev",
         }
         self.agent.write(default, settings.get(NODE), settings["_heartbeat"])
+        self.restart_agent()
+        self.agent.until_ready()
+        self.machine.start_controller()
+        self.heartbeats.start()
+
+    def restart_agent(self) -> None:
         self.agent.start(
             outside=True,
             OVN_API_SERVER=self.hypervisors.server.url,
             OVN_SERVICE_ACCOUNT_DIR=str(self.hypervisors.account_of(NODE, self.account)),
         )
-        self.agent.until_ready()
-        self.machine.start_controller()
-        self.heartbeats.start()
 
     def stop(self) -> None:
         self.heartbeats.stop()
@@ -96,6 +100,11 @@ class Node:
     @property
     def ready(self) -> Object:
         return next((one for one in self.status.get("conditions", []) if one["type"] == "Ready"), {})
+
+    def await_heartbeats(self, number: int) -> None:
+        for _one in range(number):
+            last = self.status.get("lastHeartbeat")
+            until(lambda last=last: self.status.get("lastHeartbeat") != last, "the next heartbeat", 2 * INTERVAL)
 
     def until_ready(self, expected: str, timeout: float) -> None:
         until(lambda: self.ready.get("status") == expected, f"Ready {expected} instead of {self.ready}", timeout)
@@ -129,7 +138,7 @@ def test_a_frozen_controller_is_found_within_two_intervals_without_a_run(node: N
 
     frozen_at = node.send(signal.SIGSTOP)
     node.until_ready("False", 2 * INTERVAL)
-    assert time.monotonic() - frozen_at < 2 * INTERVAL
+    assert time.monotonic() - frozen_at < within(2 * INTERVAL)
     stands_still = node.status["lastHeartbeat"]
     assert node.ready["reason"] == "NoHeartbeat"
     assert f"does not answer heartbeats, last at {stands_still}" in node.ready["message"]
@@ -148,6 +157,70 @@ def test_a_frozen_controller_is_found_within_two_intervals_without_a_run(node: N
     node.until_ready("True", 2 * INTERVAL)
     assert node.status["lastHeartbeat"] > stands_still
     assert not node.problems
+
+
+MACHINE: Object = {
+    "apiVersion": "ovn.c5c3.io/v1alpha1",
+    "kind": "OVNChassis",
+    "spec": {"hostname": "m1", "systemId": "m1", "encapsulation": {"type": "geneve", "ip": "192.0.2.31"}},
+}
+WELL = {**condition("Ready"), "status": "True", "reason": "Registered"}
+
+
+def now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def test_dead_node_is_not_ready_within_two_intervals_without_a_run(node: Node, tmp_path: pathlib.Path) -> None:
+    """Its agent is gone as well. Another chassis answers, a machine and a chassis of another namespace do not."""
+    hypervisors = node.hypervisors
+    hypervisors.node("worker-2", "192.0.2.22")
+    hypervisors(spec={"heartbeatInterval": INTERVAL})
+    node.until_ready("True", 30)
+    labels = node.resource["metadata"]["labels"]
+    others = {"m1": {**labels, "ovn.c5c3.io/machine": "m1"}, "m2": {**labels, "ovn.c5c3.io/namespace": "other"}}
+    status = {"status": {"conditions": [WELL], "lastHeartbeat": now()}}
+    for name, given in others.items():
+        hypervisors.server.request("POST", API, {**MACHINE, "metadata": {"name": name, "labels": given}})
+        hypervisors.server.request("PATCH", f"{API}/{name}/status", status)
+    other = Attacker(hypervisors, hypervisors.account_of("worker-2", tmp_path))
+    until(lambda: not other.is_refused("worker-2", ""), "the right to write")
+    observers = [start_observer(hypervisors, name, tmp_path) for name in ("worker-1", "worker-2")]
+
+    def answer(ended: threading.Event) -> None:
+        while True:
+            other.api.patch(f"{API}/worker-2/status", {"status": {"conditions": [WELL], "lastHeartbeat": now()}})
+            if ended.wait(INTERVAL):
+                return
+
+    try:
+        with beside(answer):
+            node.await_heartbeats(3)
+            assert node.ready["status"] == "True", "both answer"
+            observers[0].kill()
+            node.agent.stop()
+            died_at = node.send(signal.SIGSTOP)
+            node.until_ready("False", 2 * INTERVAL)
+            assert time.monotonic() - died_at < within(2 * INTERVAL)
+            last, ready = node.status["lastHeartbeat"], node.ready
+            assert ready["reason"] == "NoHeartbeat"
+            assert f"does not answer heartbeats, last at {last}" in ready["message"]
+            # A run that does not reach the Southbound database leaves that, and the observer has nothing more to write.
+            hypervisors.pods_are_ready(2)
+            hypervisors(spec={"heartbeatInterval": INTERVAL})
+            time.sleep(INTERVAL)
+            assert (node.ready, node.status["lastHeartbeat"]) == (ready, last)
+
+            node.send(signal.SIGCONT)
+            node.restart_agent()
+            node.until_ready("True", 2 * INTERVAL)
+            node.await_heartbeats(2)
+            assert node.ready["status"] == "True"
+    finally:
+        for one in observers:
+            one.kill()
+    found = {name: one["status"]["conditions"][0]["status"] for name, one in hypervisors.chassis().items()}
+    assert found == {"worker-1": "True", "worker-2": "True", "m1": "True", "m2": "True"}
 
 
 def test_without_heartbeats_the_agent_corrects_what_a_run_has_written(node: Node) -> None:

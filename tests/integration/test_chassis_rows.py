@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from _chassis import Chassis, chassis_machine, module_on
 from _vswitch import Vswitch
-from conftest import Daemon, MakeCluster, Pki, RaftCluster, RunModule, run, until, within
+from conftest import Daemon, MakeCluster, Pki, RaftCluster, RunModule, run, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_rows import (
     delete_operations,
@@ -84,6 +84,15 @@ class Southbound:
 @pytest.fixture
 def southbound(raft_cluster: MakeCluster) -> Southbound:
     return Southbound(raft_cluster(1, "southbound"))
+
+
+def test_rows_with_an_address_in_another_spelling_are_deleted(chassis: Chassis, southbound: Southbound) -> None:
+    """The host has another name now, so its address proves that the row is its own."""
+    southbound.replace("c1", "former-name", "2001:DB8:0:0::21")
+    chassis({**SETTINGS, "encapsulation": {"type": "geneve", "ip": "2001:db8::21"}})
+    done = chassis({"state": "absent", "southbound": southbound.cluster.sockets})
+    assert done["deleted_rows"]["Encap"] == ["geneve 2001:DB8:0:0::21"]
+    assert southbound.names()["Chassis"] == ["c2"]
 
 
 def test_the_rows_of_this_host_are_deleted_with_its_settings(
@@ -289,7 +298,7 @@ def test_the_old_copy_of_a_member_that_lost_its_cluster_does_not_count(
         (answer,) = json.loads(run("ovsdb-client", "query", cut_off.socket, query))
         return {"name": "OVN_Southbound", "connected": False} in answer["rows"]
 
-    until(is_disconnected, "the member to notice", within(30))
+    until(is_disconnected, "the member to notice", 30)
     southbound = Southbound(cluster)
     absent = {**SETTINGS, **pki.issue("c1").options(), "state": "absent", "timeout": 20}
     old = chassis({**absent, "southbound": [cut_off.endpoint]}, may_fail=True)
@@ -313,7 +322,7 @@ def test_a_chassis_may_delete_its_rows_by_the_rules_of_northd(
     databases = [f"--ovnnb-db={northbound.members[0].socket}", f"--ovnsb-db={member.socket}"]
     daemon = Daemon([*northd, *databases], short_dir / "northd.out")
     try:
-        until(lambda: southbound.sbctl("--bare", "list", "RBAC_Role").strip(), "northd to write its rules", within(20))
+        until(lambda: southbound.sbctl("--bare", "list", "RBAC_Role").strip(), "northd to write its rules", 20)
         _scheme, host, _port = member.endpoint.split(":")
         southbound.sbctl("set-connection", "role=ovn-controller", f"pssl:16642:{host}")
         chassis(SETTINGS)

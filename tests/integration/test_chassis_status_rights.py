@@ -7,7 +7,7 @@ import typing as t
 
 import pytest
 from _apiserver import ApiServer
-from _chassis_status import Attacker, condition, with_two_nodes
+from _chassis_status import OBSERVER, Attacker, condition, with_two_nodes
 from _hypervisors import API, STATUS_RIGHTS, Hypervisors, actions, hypervisor_cluster
 from _rights import Operator
 from conftest import Ran, RunModule, until
@@ -194,7 +194,8 @@ def test_a_user_without_these_rights_leaves_what_an_administrator_has_made(
     operator.await_denied(RIGHTS["hypervisors"], two.namespace, NOT_PREPARED)
     generations = two.generations()
     ran = two(kubeconfig=operator.kubeconfig, spec={"heartbeatInterval": 120})
-    assert {name for name, action in actions(ran).items() if action == "changed"} == {"ConfigMap ovn-chassis"}
+    changed = {name for name, action in actions(ran).items() if action == "changed"}
+    assert changed == {"ConfigMap ovn-chassis", f"Deployment {OBSERVER}"}
     assert two.settings()["_heartbeat"] == {"interval": 120}
     assert has_status_rights(two)
     assert two.generations() == generations
@@ -209,6 +210,17 @@ def test_a_user_without_these_rights_leaves_what_an_administrator_has_made(
 def has_token(hypervisors: Hypervisors) -> bool:
     place = f"/apis/apps/v1/namespaces/{hypervisors.namespace}/daemonsets/ovn-controller"
     return "api" in {volume["name"] for volume in hypervisors.get(place)["spec"]["template"]["spec"]["volumes"]}
+
+
+def has_observer(hypervisors: Hypervisors) -> bool:
+    """Its Deployment and its account come and go together."""
+    places = (
+        f"/apis/apps/v1/namespaces/{hypervisors.namespace}/deployments",
+        f"/api/v1/namespaces/{hypervisors.namespace}/serviceaccounts",
+    )
+    there = {OBSERVER in {one["metadata"]["name"] for one in hypervisors.get(place)["items"]} for place in places}
+    (found,) = there
+    return found
 
 
 def granted(role: Object, verbs: t.Iterable[str], resources: t.Iterable[str]) -> Object:
@@ -249,7 +261,8 @@ def test_a_user_who_may_not_make_all_of_it(
     operator = operator_with(two.server, namespace, tmp_path, role)
     every = status_agent_rights(namespace)
     missing = {(one.group, one.resource, verb) for one in every for verb in one.verbs if verb not in verbs}
-    missing = {one for one in missing if one[1] != "ovnchassis/status"} | {("ovn.c5c3.io", "ovnchassis/status", "get")}
+    missing = {one for one in missing if not one[1].startswith("ovnchassis")}
+    missing |= {("ovn.c5c3.io", "ovnchassis/status", "get"), ("ovn.c5c3.io", "ovnchassis", "watch")}
     operator.await_denied([*RIGHTS["hypervisors"], *every], namespace, NOT_PREPARED | missing)
     # An administrator has made it.
     ran = two(kubeconfig=operator.kubeconfig)
@@ -268,12 +281,14 @@ def test_a_user_who_may_not_make_all_of_it(
         assert cause in warning
     assert "_heartbeat" not in two.settings()
     assert not has_token(two)
+    assert not has_observer(two)
     for place in STATUS_RIGHTS:
         with pytest.raises(OSError, match="404"):
             two.get(f"{place}/c5c3-ovn-chassis-status-{namespace}")
     # An administrator makes it, and somebody changes it.
     two()
     assert has_token(two)
+    assert has_observer(two)
     place = STATUS_RIGHTS[1]
     changed = {"rules": [{"apiGroups": ["ovn.c5c3.io"], "resources": ["ovnchassis/status"], "verbs": ["patch"]}]}
     two.server.request("PATCH", f"{place}/c5c3-ovn-chassis-status-{namespace}", changed)
@@ -286,7 +301,7 @@ def test_a_user_who_may_not_make_all_of_it(
     gone = two(kubeconfig=operator.kubeconfig, state="absent")
     assert has_status_rights(two) is ("delete" not in verbs)
     left = warnings_with(gone, "It stays, and lets nobody do anything")
-    assert len(left) == (0 if "delete" in verbs else len(STATUS_RIGHTS))
+    assert len(left) == (0 if "delete" in verbs else len(STATUS_RIGHTS) + 2), "two are of the observer"
 
 
 @pytest.mark.parametrize("guard", STATUS_RIGHTS[2:], ids=["binding of the policy", "policy"])
@@ -301,7 +316,8 @@ def test_a_user_who_cannot_bring_the_policy_back(
     every = status_agent_rights(namespace)
     missing = {(one.group, one.resource, verb) for one in every for verb in one.verbs if verb not in verbs}
     missing |= {("ovn.c5c3.io", "ovnchassis/status", "get")}
-    missing -= {("ovn.c5c3.io", "ovnchassis/status", "patch")}  # of the run itself
+    # Rights of the run itself
+    missing -= {("ovn.c5c3.io", "ovnchassis/status", "patch"), ("ovn.c5c3.io", "ovnchassis", "list")}
     operator.await_denied([*RIGHTS["hypervisors"], *every], namespace, NOT_PREPARED | missing)
     attacker = Attacker(two, two.account_of("worker-1", tmp_path))
     until(lambda: attacker.is_refused("worker-2", "writes the status of its own OVNChassis only"), "the policy")
@@ -337,7 +353,31 @@ def test_a_user_who_cannot_bring_the_policy_back(
 
 def test_absent_takes_the_rights_away(two: Hypervisors) -> None:
     assert not two()["changed"]
+    assert has_observer(two)
     gone = [one["kind"] for one in two(state="absent")["objects"] if one["action"] == "deleted"]
-    order = ["ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]
+    roles = [
+        "ClusterRole",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "ClusterRoleBinding",
+    ]  # of the agents, and of their observer
+    order = [*roles, "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]
     assert [kind for kind in gone if kind in order] == order
     assert not has_status_rights(two)
+    assert not has_observer(two)
+
+
+def test_token_of_the_observer_writes_statuses_alone(two: Hypervisors, tmp_path: pathlib.Path) -> None:
+    observer = Attacker(two, two.account_of("worker-1", tmp_path, account=OBSERVER))
+    for name in ("worker-1", "worker-2"):
+        until(lambda name=name: not observer.is_refused(name, ""), "the right to write")
+    assert len(observer.api.get(API)["items"]) == 2
+    for attempt in (
+        lambda: observer.api.patch(f"{API}/worker-1", {"metadata": {"labels": {"x": "y"}}}),
+        lambda: observer.api.create(API, {"metadata": {"name": "worker-3"}}),
+        lambda: observer.api.get(f"/api/v1/namespaces/{two.namespace}/secrets"),
+        lambda: observer.api.get("/api/v1/nodes"),
+        lambda: observer.api.get(f"/api/v1/namespaces/{two.namespace}/pods"),
+    ):
+        with pytest.raises(Refused, match=" 403: "):
+            attempt()

@@ -183,6 +183,7 @@ REFUSED = [
         r"only a datapath in user space \(netdev\) needs an underlay",
     ),
     ("half an underlay", {"ovs": {"underlay": {"bridge": "br-phy"}}}, r"spec\.ovs\.underlay\.interface"),
+    ("an image of agents without a name", {"agentImage": {"tag": "1"}}, r"spec\.agentImage\.repository"),
     ("a wrong digest", {"ovnImage": {"digest": "sha256:1"}}, r"spec\.ovnImage\.digest"),
     ("an unknown field", northbound(replica=3), r"spec\.northbound\.replica\b"),
     (

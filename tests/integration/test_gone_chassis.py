@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,13 +13,30 @@ import time
 import typing as t
 
 import pytest
-from conftest import MakeCluster, RaftCluster, RunModule, RunPlaybook, run
+from _chassis import chassis_machine, module_on
+from _installation import Installation, running
+from _vswitch import require_vswitch
+from conftest import MakeCluster, RaftCluster, RunModule, RunPlaybook, run, until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.registration import LocalChassis
-from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_removal import comes_back, delete_rows
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_removal import (
+    ListeningMembers,
+    comes_back,
+    delete_rows,
+    refuse_living,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.database_pods import DatabasePods
+from ansible_collections.c5c3.ovn.plugins.module_utils._databases import Database
+from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.command import ExecResult
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.rows import Caller
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.installation import Installation as Declared
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.report import build_report
+from ansible_collections.c5c3.ovn.plugins.modules.ovn_chassis_rows import execute
 
 DEAD: dict[str, t.Any] = {"system_id": "c1", "hostname": "host1", "addresses": ["192.0.2.1"]}
 ALL_ROWS = {"Chassis": ["c1"], "Chassis_Private": ["c1"], "Encap": ["geneve 192.0.2.1"]}
@@ -128,6 +146,115 @@ def test_one_sign_is_enough(southbound: Southbound, run_module: RunModule, chang
     assert ran["deleted_rows"] == ALL_ROWS
 
 
+@pytest.fixture
+def installation(raft_cluster: MakeCluster, short_dir: pathlib.Path) -> t.Iterator[Installation]:
+    """A whole OVN with the chassis `c1`, which is the gateway of a router port and of a group."""
+    require_vswitch()
+    with running(raft_cluster, short_dir) as built:
+        built.start_chassis("c1", "192.0.2.1", hostname="host1")
+        nbctl = ["ovn-nbctl", "--wait=sb", "--no-leader-only", f"--db={','.join(built.northbound.sockets)}"]
+        run(*nbctl, "lr-add", "r1", "--", "lrp-add", "r1", "lrp-a", "02:00:00:00:00:01", "198.51.100.1/24")
+        run(*nbctl, "lrp-set-gateway-chassis", "lrp-a", "c1", "10", "--", "ha-chassis-group-add", "group-b")
+        run(*nbctl, "ha-chassis-group-add-chassis", "group-b", "c1", "10")
+        run(*nbctl, "lrp-add", "r1", "lrp-b", "02:00:00:00:00:02", "203.0.113.1/24")
+        group = run(*nbctl, "--bare", "--columns=_uuid", "find", "HA_Chassis_Group", "name=group-b").strip()
+        run(*nbctl, "set", "Logical_Router_Port", "lrp-b", f"ha_chassis_group={group}")
+        until(lambda: run_sbctl(built, "--columns=name", "list", "Chassis").strip() == "c1", "the chassis c1")
+        yield built
+
+
+def run_sbctl(installation: Installation, *arguments: str) -> str:
+    servers = ",".join(installation.southbound.sockets)
+    return run("ovn-sbctl", "--no-leader-only", f"--db={servers}", "--bare", *arguments)
+
+
+def test_living_machine_is_refused_before_anything_is_deleted(
+    installation: Installation, run_module: RunModule
+) -> None:
+    dead = {**DEAD, "northbound": installation.northbound.sockets, "southbound": installation.southbound.sockets}
+    rows = ("--columns=_uuid,name,encaps", "list", "Chassis")
+    before = run_sbctl(installation, *rows)
+    refused = run_module(MODULE, {**dead, "watch": 15}, may_fail=True)
+    assert 'Chassis "c1" is alive: it has just answered heartbeat' in refused["msg"]
+    assert "Nothing was changed" in refused["msg"]
+    assert run_sbctl(installation, *rows) == before
+    installation.chassis["c1"].daemons["ovn-controller"].kill()
+    done = run_module(MODULE, dead)
+    assert done["deleted_rows"] == ALL_ROWS
+    assert not done["came_back"]
+    # Its rows in the Northbound database stay, and the removal and the report name them.
+    assert done["gateways"] == ["group-b", "lrp-a"]
+    warning = 'Chassis "c1" is not registered, but is still a gateway of group-b, lrp-a.'
+    assert warning in str(done["warnings"])
+    answer = run_module("ovn_sync", installation.options)
+    assert answer["lost_gateways"] == {"c1": ["group-b", "lrp-a"]}
+    found = build_report(Declared(central={}, chassis={}, heartbeat=answer.result))["findings"]
+    assert warning in next(one["message"] for one in found if one["code"] == "gateway_chassis_missing")
+
+
+def test_copy_of_a_living_machine_keeps_the_rows_of_the_original(
+    installation: Installation, run_module: RunModule, short_dir: pathlib.Path
+) -> None:
+    """The disk of host1 was copied: the settings name its chassis and its address, which the other host does not have."""
+    run_module("ovn_sync", installation.options)
+    with chassis_machine(short_dir) as copy:
+        chassis = module_on(copy, run_module, on_loopback=True)
+        chassis({"system_id": "c1", "hostname": "host1", "encapsulation": {"type": ["geneve"], "ip": ["192.0.2.1"]}})
+        absent = {"state": "absent", "southbound": installation.southbound.sockets}
+        before = (run_sbctl(installation, "--columns=_uuid,name", "list", "Chassis"), copy.dump())
+        original = installation.chassis["c1"].daemons["ovn-controller"]
+        for check in (True, False):
+            original.signal(
+                signal.SIGSTOP if check else signal.SIGCONT
+            )  # its answer to the latest heartbeat is on its way
+            run_module("ovn_sync", {**installation.options, "wait_for": "sb" if check else "hv"})
+            refused = chassis(absent, check=check, may_fail=True)
+            assert 'Chassis "c1" answers heartbeats, and its tunnel address 192.0.2.1 is not' in refused["msg"]
+            assert "copy" in refused["msg"]
+        assert (run_sbctl(installation, "--columns=_uuid,name", "list", "Chassis"), copy.dump()) == before
+        confirmed = chassis({**absent, "allow_takeover": True})
+        assert confirmed["deleted_rows"] == ALL_ROWS
+        assert "still a gateway of group-b, lrp-a" in str(confirmed["warnings"])
+
+
+class AskedMembers:
+    """Members of a database; `before` runs before each question."""
+
+    def __init__(self, cluster: RaftCluster, before: t.Callable[[], None] = lambda: None) -> None:
+        self.members = ListeningMembers([parse_endpoint(socket) for socket in cluster.sockets], TlsFiles())
+        self.before = before
+
+    def ask(self, question: t.Callable[[Caller], t.Any], deadline: Deadline) -> t.Any:
+        self.before()
+        return self.members.ask(question, deadline)
+
+
+def test_living_chassis_is_noticed_with_a_northd_that_is_busy(installation: Installation) -> None:
+    """It passes the heartbeat on later than a chassis may take to answer."""
+    seconds = within(2)
+    end = time.monotonic() + seconds + 2
+
+    def resume() -> None:
+        if time.monotonic() > end:
+            installation.northd("resume")
+
+    installation.northd("pause")
+    southbound, northbound = AskedMembers(installation.southbound, resume), AskedMembers(installation.northbound)
+    with pytest.raises(Refused, match="is alive: it has just answered heartbeat"):
+        refuse_living("c1", southbound, lambda: northbound, seconds, within(30))
+
+
+def test_failure_after_the_deletion_says_what_was_deleted(southbound: Southbound) -> None:
+    def fail() -> None:
+        if southbound.names() != ["c1", "c2"]:
+            raise Unreachable("No member answers.")
+
+    params = {**DEAD, "cluster": None, "northbound": ["unix:/nowhere"], "timeout": 30, "watch": 0}
+    with pytest.raises(Unreachable) as failure:
+        execute(params, AskedMembers(southbound.cluster, fail), check_mode=False)
+    assert failure.value.details["deleted_rows"] == ALL_ROWS
+
+
 class Pods(Cluster):
     """Pods whose commands run here, on the sockets of the members; `down` do not answer."""
 
@@ -143,7 +270,7 @@ class Pods(Cluster):
     def exec(self, _namespace: str, pod: str, _container: str, command: t.Any, **_options: t.Any) -> ExecResult:
         if pod in self.down:
             return ExecResult(1, "", "no answer")
-        words = [self.sockets[pod] if word == "unix:/run/ovn/ovnsb_db.sock" else word for word in command]
+        words = [self.sockets[pod] if word.startswith("unix:/run/ovn/") else word for word in command]
         ended = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
         return ExecResult(ended.returncode, ended.stdout, ended.stderr)
 
@@ -163,6 +290,18 @@ def test_in_pods_any_member_does(raft_cluster: MakeCluster) -> None:
     assert not comes_back("c1", members, 0, 30)
     southbound.register("c1", "host1", "192.0.2.1")
     assert comes_back("c1", members, 0, 30)
+
+
+def test_living_chassis_is_noticed_from_pods(installation: Installation) -> None:
+    databases: dict[Database, RaftCluster] = {
+        "northbound": installation.northbound,
+        "southbound": installation.southbound,
+    }
+    northbound, southbound = (DatabasePods(Pods(cluster), "x", "ovn", name) for name, cluster in databases.items())
+    with pytest.raises(Refused, match="is alive: it has just answered heartbeat"):
+        refuse_living("c1", southbound, lambda: northbound, 15, 30)
+    installation.chassis["c1"].daemons["ovn-controller"].kill()
+    refuse_living("c1", southbound, lambda: northbound, 1, 30)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import typing as t
@@ -73,18 +74,16 @@ def test_the_file_of_a_member_that_takes_part_is_not_examined(cluster: Cluster, 
 
 
 @pytest.mark.parametrize(("left", "file_class"), [(None, "none"), (b"", "empty")])
-def test_a_member_that_runs_on_a_deleted_file_is_lost(
-    cluster: Cluster, broken_launcher: str, left: bytes | None, file_class: str
-) -> None:
+def test_a_member_that_runs_on_a_deleted_file_is_lost(cluster: Cluster, left: bytes | None, file_class: str) -> None:
     first = cluster.found()
     first.file.unlink()
     if left is not None:
         first.file.write_bytes(left)
-    seen = on_host(first, broken_launcher).observe()
+    seen = on_host(first).observe()
     assert (seen.file_class, seen.connected, seen.is_lost) == (file_class, True, True)
 
 
-def test_a_member_whose_disk_was_unmounted_under_it_is_not_lost(cluster: Cluster) -> None:
+def test_a_member_whose_disk_was_unmounted_under_it_is_not_lost(cluster: Cluster, broken_launcher: str) -> None:
     first, data = cluster.members[0], str(cluster.members[0].data)
     for number in ("1", "2"):
         subprocess.run(["truncate", "-s", "32M", f"{data}.{number}"], check=True, timeout=20)
@@ -98,6 +97,8 @@ def test_a_member_whose_disk_was_unmounted_under_it_is_not_lost(cluster: Cluster
         assert (seen.file_class, seen.connected, seen.is_lost) == ("disk-missing", True, False)
         assert "Mount it" in seen.file_reason
         assert seen.file_sid == seen.sid
+        unsure = on_host(first, broken_launcher).observe()
+        assert (unsure.file_class, unsure.connected, unsure.is_lost) == ("unknown", True, False)
     finally:
         first.kill()
         for _number in ("2", "1"):  # what the launcher has left in the background may still look at the file
@@ -125,6 +126,14 @@ def test_a_member_at_rest_says_how_far_its_log_goes(cluster: Cluster) -> None:
     assert seen.last_index == seen.witness_index
     away = on_host(first, OVN_LOCAL_ADDRESS="tcp:192.0.2.77:6643").observe()
     assert "192.0.2.77 is not an address of this host" in away.start_problem
+
+
+def test_declared_address_is_checked_before_installation(cluster: Cluster) -> None:
+    fresh = dataclasses.replace(on_host(cluster.found()), environment_file="/nowhere")
+    away, here = (dataclasses.replace(fresh, address=f"tcp:{ip}:6643").observe() for ip in ("192.0.2.77", "127.0.0.1"))
+    assert (away.installed, here.installed) == (False, False)
+    assert "192.0.2.77 is not an address of this host" in away.host_problem
+    assert here.host_problem == ""
 
 
 def test_a_launcher_that_waits_is_named_before_the_time_is_over(

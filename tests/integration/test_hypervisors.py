@@ -46,7 +46,7 @@ def test_create_repeat_and_take_away(hypervisors: Hypervisors) -> None:
     versions = hypervisors.versions()
     again = hypervisors()
     assert not again["changed"]
-    assert again["requests"] <= 10
+    assert again["requests"] <= 13
     assert hypervisors.versions() == versions
 
     gone = hypervisors(state="absent")
@@ -55,16 +55,27 @@ def test_create_repeat_and_take_away(hypervisors: Hypervisors) -> None:
     assert not hypervisors(state="absent")["changed"]
 
 
+def test_the_agent_of_a_node_runs_from_its_own_image(hypervisors: Hypervisors) -> None:
+    hypervisors.node("worker-1", "192.0.2.21")
+    hypervisors(spec={"ovnImage": {"tag": "1"}, "agentImage": {"repository": "example.org/python"}})
+    place = f"/apis/apps/v1/namespaces/{hypervisors.namespace}/daemonsets/ovn-controller"
+    containers = hypervisors.get(place)["spec"]["template"]["spec"]["containers"]
+    assert {one["name"]: one["image"] for one in containers} == {
+        "ovn-controller": "ghcr.io/c5c3/ovn:1",
+        "agent": "example.org/python:latest",
+    }
+
+
 def test_a_thousand_nodes_cost_one_request_for_each_change(hypervisors: Hypervisors) -> None:
     for number in range(1000):
         hypervisors.node(f"node-{number:04}", f"10.1.{number // 250}.{number % 250 + 1}")
     first = hypervisors()
     assert len(first["chassis"]) == 1000
     # Two looks, dry runs of what agents may do, and a renewal of the Lease every 20 seconds.
-    assert first["requests"] <= 1000 + 45 + 2 * int(first.seconds // 20)
+    assert first["requests"] <= 1000 + 60 + 2 * int(first.seconds // 20)
     again = hypervisors()
     assert not again["changed"]
-    assert again["requests"] <= 10
+    assert again["requests"] <= 13
     hypervisors.annotate("node-0007", bridge_mappings="physnet1:br-ex")
     one = hypervisors()
     assert {name: action for name, action in actions(one).items() if action != "unchanged"} == {
@@ -72,7 +83,7 @@ def test_a_thousand_nodes_cost_one_request_for_each_change(hypervisors: Hypervis
         "OVNChassis node-0007": "changed",
     }
     # Two looks, and the Lease between and after them; a slow run renews it as well, which are two requests.
-    assert one["requests"] <= 2 + 25 + 2 * int(one.seconds // 20)
+    assert one["requests"] <= 2 + 31 + 2 * int(one.seconds // 20)
 
 
 def test_annotations_and_labels_of_a_node(hypervisors: Hypervisors) -> None:
@@ -346,7 +357,7 @@ def test_the_api_server_freezes_midway(hypervisors: Hypervisors) -> None:
     assert cut.failed
     assert "OVNChassis node-" in cut["msg"]
     assert server.url in cut["msg"]
-    assert cut.seconds < 120  # it ends by itself, also on a busy machine
+    assert cut.seconds < within(120)  # it ends by itself, also on a busy machine
     made = len(hypervisors.chassis())
     assert 0 < made < 400
     # Nobody could release the Lease, but its holder has ended on this machine, so nobody waits for it.

@@ -13,7 +13,7 @@ import typing as t
 import _launcher_cases
 from _launcher_lib import Cluster, until
 from _vswitch import require_vswitch
-from conftest import run, within
+from conftest import run
 from test_ovs_launcher import Node
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.relay import SCRIPT as RELAY_SCRIPT
@@ -108,8 +108,8 @@ def test_a_relay(daemons: None, short_dir: pathlib.Path) -> None:
         # Another probe and another role, in a server that runs.
         for probe, role in ((7000, "ovn-controller"), (7000, ""), (8000, "ovn-controller")):
             followed.write_text(listener_settings(dataclasses.replace(settings, inactivity_probe=probe, role=role)))
-            until(lambda probe=probe, role=role: shown() == [(role, probe)], "a relay that follows", within(15))
-        until(lambda: "connected to no member" in call("ready").stderr, "a port that is bound", within(10))
+            until(lambda probe=probe, role=role: shown() == [(role, probe)], "a relay that follows", 15)
+        until(lambda: "connected to no member" in call("ready").stderr, "a port that is bound", 10)
     finally:
         process.terminate()
     assert process.wait(timeout=20) == 0

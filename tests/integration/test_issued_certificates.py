@@ -105,6 +105,7 @@ def test_central_hosts_of_others_get_no_list(lists: Lists) -> None:
     assert [path for name in HOSTS for path in (lists.site.folder / name).rglob("*")] == []
 
 
+@pytest.mark.rotations
 def test_what_runs_record_complete_and_remove(lists: Lists) -> None:
     lists.pki("central")
     assert list(lists.all()) == CLIENTS

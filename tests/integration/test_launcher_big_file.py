@@ -1,4 +1,4 @@
-"""Files of 500 MB and failing tools: the launcher reads little, and never takes a failure for damage."""
+"""Files of 500 MB and failing tools: the launcher reads a file once, and never takes a failure for damage."""
 
 from __future__ import annotations
 
@@ -54,19 +54,41 @@ def measure(member: Member) -> Cost:
 
 
 @pytest.mark.parametrize("grow", [grow_log, grow_snapshot], ids=["a long log", "a large snapshot"])
-def test_a_large_file_is_examined_at_the_cost_of_a_small_one(cluster: Cluster, grow: Grow) -> None:
+def test_a_large_file_is_read_once_before_a_start(cluster: Cluster, grow: Grow) -> None:
+    """The server that starts next reads it, too, and takes twice the memory. A second query before the file changes reads nothing of it."""
     first = cluster.members[0]
     create(first.file, SCHEMA, first.address)
     small = measure(first)
     assert small.facts["class"] == "member"
     index = grow(first.file, MEBIBYTES)
-    assert first.file.stat().st_size > MEBIBYTES * 2**20 * 0.95
-    large = measure(first)
-    assert (large.facts["class"], large.facts["decision"]) == ("member", "start")
-    assert (large.facts["last_index"], large.facts["sid"]) == (str(index), small.facts["sid"])
-    assert large.memory < 50 * 2**20
-    # No time is measured: reading is what takes it, and one hundredth of the file takes less than a second anywhere.
-    assert large.read < small.read + MEBIBYTES * 2**20 / 60
+    size = first.file.stat().st_size
+    assert size > MEBIBYTES * 2**20 * 0.95
+    large, again = measure(first), measure(first)
+    for cost in (large, again):
+        assert (cost.facts["class"], cost.facts["decision"]) == ("member", "start")
+        assert (cost.facts["last_index"], cost.facts["sid"]) == (str(index), small.facts["sid"])
+    assert size < large.read < 1.05 * size
+    assert large.memory < 1.3 * size
+    assert again.memory < 50 * 2**20
+    assert again.read < small.read + size / 60
+
+
+def test_damage_in_a_large_file_is_read_by_one_call(cluster: Cluster) -> None:
+    """A run waits 15 s for a pod to say what its file is. The next attempt to start reads the file again."""
+    first = cluster.members[0]
+    create(first.file, SCHEMA, first.address)
+    grow_log(first.file, 50)
+    size = first.file.stat().st_size
+    with first.file.open("r+b") as file:
+        file.seek(size // 2)
+        file.write(bytes(64))
+    damaged, again = measure(first), measure(first)
+    assert damaged.facts["class"] == again.facts["class"] == "broken"
+    assert damaged.facts["reason"] == again.facts["reason"]
+    assert damaged.read > 2 * size
+    assert again.read < size / 10
+    first.call("run")
+    assert first.state("class") == "broken"
 
 
 @pytest.mark.parametrize("grow", [grow_log, grow_snapshot], ids=["a long log", "a large snapshot"])
@@ -95,10 +117,10 @@ def failing(cluster: Cluster, tool: str, how: str) -> str:
     return f"{folder}:{os.environ['PATH']}"
 
 
-@pytest.mark.parametrize("tool", ["dd", "sed", "grep", "stat", "sha1sum", "tr"])
+@pytest.mark.parametrize("tool", ["dd", "sed", "grep", "stat", "sha1sum", "tr", "ovsdb-tool"])
 def test_a_failing_tool_says_nothing_about_the_file(cluster: Cluster, tool: str) -> None:
     first = cluster.found()
-    first.kill()
+    first.terminate()
     before = first.file.read_bytes()
     path = failing(cluster, tool, "always")
     answer = first.call("state", PATH=path)
@@ -139,7 +161,7 @@ def test_a_program_that_is_not_installed_is_waited_for(cluster: Cluster) -> None
     for name in ("ovsdb-server", "ovsdb-tool"):
         (folder / name).unlink(missing_ok=True)
     first.start(PATH=str(folder), OVN_WAIT="1")
-    until(lambda: "ovsdb-server is not installed" in first.state("reason"), "asked")
+    until(lambda: "is not installed" in first.state("reason"), "asked")
     for name in ("ovsdb-tool", "ovsdb-server"):
         (folder / name).symlink_to(next(p for p in (Path("/usr/sbin", name), Path("/usr/bin", name)) if p.exists()))
     until(first.connected, "started")

@@ -11,7 +11,12 @@ import signal
 import _launcher_cases
 import pytest
 from _launcher_cases import STRANGER, fake_server, fill, refused
-from _launcher_lib import ASK, REFUSE, SCHEMA, Cluster, tool, until
+from _launcher_lib import ASK, REFUSE, SCHEMA, Cluster, Member, tool, until
+from _loopback import LoopbackBackend
+from test_scenarios import OnLoopback, rot
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import assess
 
 cluster = _launcher_cases.cluster  # fixture
 
@@ -36,6 +41,8 @@ def test_a_lost_volume_creates_nothing(cluster: Cluster) -> None:
 )
 def test_a_damaged_file_is_reported_and_kept(cluster: Cluster, damage: str, file_class: str) -> None:
     first = cluster.found()
+    # A hole shows where a record behind it says what is committed.
+    until(lambda: b'"commit_index"' in first.file.read_bytes().rpartition(b'"index"')[2], "the last entry is committed")
     first.kill()
     raw = bytearray(first.file.read_bytes())
     if damage == "empty":
@@ -54,12 +61,159 @@ def test_a_damaged_file_is_reported_and_kept(cluster: Cluster, damage: str, file
     refused(first, ASK, file_class, "lost" if damage == "empty" else str(first.file))
 
 
-def test_a_torn_tail_is_left_to_the_server(cluster: Cluster) -> None:
+# Damaged records ----------------------------------------------------------------------------------------------------
+RECORD = re.compile(rb"OVSDB CLUSTER \d+ [0-9a-f]{40}\n[^\n]*\n")
+
+
+def damage(member: Member, place: str) -> None:
+    """Change bytes of the file as a disk does; the row `rotten` is followed by others."""
+    raw = bytearray(member.file.read_bytes())
+    at = raw.index(b'"rotten"')
+    if place == "a bit":
+        raw[at + 2] ^= 1
+    elif place == "64 bytes":
+        raw[at : at + 64] = bytes(64)
+    elif place == "a bit of a record's first line":
+        raw[raw.rindex(b"OVSDB CLUSTER", 0, at) + 3] ^= 1
+    elif place == "a record's end and the next first line":
+        raw[raw.index(b"OVSDB CLUSTER", at) - 4 : raw.index(b"OVSDB CLUSTER", at) + 60] = bytes(64)
+    elif place == "a bit of the snapshot":
+        raw[5000] ^= 1
+    member.file.write_bytes(raw)
+
+
+@pytest.mark.parametrize("stop", ["clean", "crash"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "a bit",
+        "64 bytes",
+        "a bit of a record's first line",
+        "a record's end and the next first line",
+        "a bit of the snapshot",
+    ],
+)
+def test_a_file_with_a_damaged_record_is_not_started(cluster: Cluster, place: str, stop: str) -> None:
+    """The server would drop this record and all behind it, and take part. More than 4096 bytes follow the damage."""
+    first = cluster.found()
+    fill(first, '"row":{"name":"rotten"}')
+    fill(first, *[f'"row":{{"name":"{number:0500}"}}' for number in range(20)])
+    if stop == "clean":
+        first.terminate()
+    else:
+        first.kill()
+    assert first.examined()["decision"] == "start"
+    damage(first, place)
+    refused(first, ASK, "broken", "is damaged")
+
+
+@pytest.mark.parametrize("end", ["cut", "cut in a first line", "cut after a hash", "zeros", "noise", "a bit"])
+def test_a_torn_end_is_left_to_the_server(cluster: Cluster, end: str) -> None:
     first = cluster.found()
     first.kill()
-    first.file.write_bytes(first.file.read_bytes()[:-15])
+    raw = bytearray(first.file.read_bytes())
+    last = raw.rindex(b"OVSDB CLUSTER")
+    if end == "zeros":
+        raw += bytes(5000)
+    elif end == "noise":
+        raw += bytes(range(256)) * 9
+    elif end == "a bit":
+        raw[-5] ^= 1
+    else:
+        stop = {"cut": -15, "cut in a first line": last + 9, "cut after a hash": raw.index(b"\n", last)}[end]
+        del raw[stop:]
+    first.file.write_bytes(raw)
     assert first.examined()["class"] == "member"
     first.up()
+
+
+def test_a_torn_end_counts_up_to_its_last_readable_entry(cluster: Cluster) -> None:
+    """The witness knows of the entry that is torn: without it this is an old copy."""
+    first = cluster.found()
+    fill(first, '"row":{"name":"last"}')
+    first.kill()
+    records = RECORD.findall(first.file.read_bytes())
+    last = max(n for n, record in enumerate(records) if b'"last"' in record)
+    first.file.write_bytes(b"".join(records[: last + 1]))
+    whole = first.examined()
+    assert whole["decision"] == "start"
+    raw = bytearray(first.file.read_bytes())
+    raw[-30] ^= 1
+    first.file.write_bytes(raw)
+    assert int(first.examined()["last_index"]) == int(whole["last_index"]) - 1
+    (first.dir / "record.witness").write_text(f"server {first.sid} {whole['last_index']} -\n")
+    refused(first, ASK, "outdated-copy", f"known to have had {whole['last_index']}")
+
+
+def test_no_acknowledged_row_is_lost_by_a_damaged_record(daemons: None) -> None:
+    """The member with the damage and the one that was away would be a majority without the rows."""
+    with LoopbackBackend() as backend:
+        backend.run()
+        site, (first, second, third) = OnLoopback(backend), backend.hosts
+        third.power_off()
+        for _row in range(20):
+            site.write()
+        second.power_off()
+        first.power_off()
+        rot(second.file)
+        second.power_on()
+        third.power_on()
+        until(lambda: "is damaged" in (second.root / "state/reason").read_text(), "the damage is reported")
+        assert second.server_pid() is None
+        first.power_on()
+        until(lambda: backend.leader, "a leader", 30)
+        backend.run()
+        assert site.rows() == {1: 20, 2: 20, 3: 20}
+        assert [path.name for path in second.data.glob("*.broken.*")]
+
+
+def test_a_loss_stays_visible_after_newer_writes(daemons: None) -> None:
+    """The second host has lost its memory with the end of its file, so its launcher notices nothing; the first host remembers the rows."""
+    with LoopbackBackend() as backend:
+        for host in backend.hosts:
+            host.configure(backend.hosts, OVN_WITNESS_SECONDS="0.2")
+        backend.run()
+        site, (first, second, third) = OnLoopback(backend), backend.hosts
+        third.power_off()
+        for _row in range(3):
+            site.write()
+
+        def sampled() -> bool:
+            status, entry = first.member.ask().status, first.member.observe().witness_entry
+            return status is not None and entry is not None and entry[1] == status.log_next - 1
+
+        until(sampled, "the first host knows of the rows")
+        second.power_off()
+        first.power_off()
+        raw = second.file.read_bytes()
+        second.file.write_bytes(raw[: raw.rindex(b"OVSDB CLUSTER", 0, raw.index(b'"scenario_0"'))])
+        (second.record.parent / f"{second.record.name}.witness").unlink()
+        second.power_on()
+        third.power_on()
+        until(lambda: backend.leader, "a leader without the rows", 30)
+        for _row in range(9):
+            site.write()
+        leader = backend.leader
+        assert leader is not None
+        until(lambda: len(leader.member.ask().terms.bounds) > 1, "the terms of the new log")
+        first.is_on = True
+        with pytest.raises(
+            Refused, match=rf"{first.id} remembers log entry .* of the leader {leader.id} has another one there"
+        ):
+            backend.run()
+        assert first.server_pid() is None
+        first.start()
+
+        def reasons() -> set[str]:
+            return {reason.code for reason in assess([host.member.ask() for host in backend.hosts]).reasons}
+
+        until(lambda: "lost_writes" in reasons(), "the first member has found out")
+        first.stop()
+        first.start()
+        reason = first.root / "state/reason"
+        until(lambda: first.connected or "is damaged" in reason.read_text(), "the server has read its file again")
+        backend.run()  # a file with a commit beyond a truncation never starts again: then the member is replaced
+        until(lambda: first.connected and "lost_writes" in reasons(), "the loss under a new server id, too")
 
 
 def test_a_member_without_log_entries_is_no_dead_join(cluster: Cluster) -> None:

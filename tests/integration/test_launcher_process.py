@@ -12,6 +12,7 @@ import _launcher_cases
 import pytest
 from _launcher_cases import STRANGER, fake_server
 from _launcher_lib import ASK, Cluster, until
+from conftest import within
 
 cluster = _launcher_cases.cluster  # fixture
 
@@ -21,7 +22,7 @@ def test_sigterm_hands_the_leadership_over(cluster: Cluster) -> None:
     leader = cluster.leader()
     begin = time.monotonic()
     assert leader.terminate() == 0
-    assert time.monotonic() - begin < 3
+    assert time.monotonic() - begin < within(3)
     assert leader.state() == "stopped"
     follower = until(lambda: next((m for m in cluster.members if m is not leader and m.leads()), None), "a new leader")
     assert "reason: leadership_transfer" in follower.cluster_status()
@@ -31,7 +32,7 @@ def test_stop_ends_the_server_quickly(cluster: Cluster) -> None:
     first = cluster.found()
     begin = time.monotonic()
     assert first.call("stop").returncode == 0
-    assert time.monotonic() - begin < 3
+    assert time.monotonic() - begin < within(3)
     assert first.process is not None
     assert first.process.wait(timeout=5) == 0
     assert first.server_pid() is None
@@ -47,7 +48,7 @@ def test_in_a_pod_the_launcher_outlives_the_stop_that_a_hook_has_called(cluster:
     assert first.process.poll() is None
     begin = time.monotonic()
     assert first.terminate() == 0
-    assert time.monotonic() - begin < 2
+    assert time.monotonic() - begin < within(2)
 
 
 def test_stop_spares_a_process_that_only_has_the_pid(cluster: Cluster) -> None:
@@ -77,7 +78,7 @@ def test_a_waiting_launcher_ends_on_sigterm(cluster: Cluster) -> None:
     until(lambda: first.state() == "idle", "idle")
     begin = time.monotonic()
     assert first.terminate() == 0
-    assert time.monotonic() - begin < 2
+    assert time.monotonic() - begin < within(2)
 
 
 def test_a_veto_lasts_until_the_record_changes(cluster: Cluster) -> None:
@@ -152,7 +153,7 @@ def test_a_frozen_server_is_neither_alive_nor_ready(cluster: Cluster) -> None:
     os.kill(pid, signal.SIGSTOP)
     begin = time.monotonic()
     assert (first.call("alive").returncode, first.call("ready").returncode) == (1, 1)
-    assert 7 < time.monotonic() - begin < 12  # 5 and 3 seconds
+    assert 7 < time.monotonic() - begin < within(12)  # 5 and 3 seconds
 
 
 def children(pid: int) -> set[int]:

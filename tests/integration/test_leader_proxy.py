@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import json
 import os
 import pathlib
@@ -45,7 +46,10 @@ class Proxy:
         host = clusters["northbound"].members[0].address.split(":")[1]
         pki = clusters["northbound"].pki
         self.files: TlsFiles | None = pki.issue("neutron") if pki else None
-        self.ports = {"northbound": (host, 16651), "southbound": (host, 16652)}
+        port = (
+            10_000 + int(ipaddress.ip_address(host)) % 10_000 * 2
+        )  # its own, as another test may listen on all addresses, too
+        self.ports = {"northbound": (host, port), "southbound": (host, port + 1)}
         environment = {f"OVN_{name.upper()}": ",".join(clusters[name].endpoints) for name in DATABASES}
         environment |= {
             f"OVN_{name.upper()}_LISTEN": f"tcp:{listen or host}:{self.ports[name][1]}" for name in DATABASES

@@ -220,7 +220,11 @@ class Play:
         self.env = _playbooks.environment(folder / "tmp", collection_path, ANSIBLE_REMOTE_TEMP=str(folder / "tmp"))
 
     def run(self, playbook: str, kubeconfig: str, **variables: t.Any) -> tuple[int, str]:
-        common = {"ovn_backend": "kubernetes", "ovn_namespace": self.namespace}
+        common = {
+            "ovn_backend": "kubernetes",
+            "ovn_namespace": self.namespace,
+            "ovn_node_certificates": "shared",
+        }
         groups = {
             "ovn_central": {"hosts": {"plane": {**common, "ovn_kubeconfig": self.server.kubeconfig}}},
             "ovn_hypervisors": {"hosts": {"rack1": {**common, "ovn_kubeconfig": kubeconfig}}},

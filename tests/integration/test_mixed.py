@@ -114,8 +114,9 @@ def control_plane(site: Inventory, spec: Object) -> None:
     converge(cluster, [*custom_resource_definitions(), resource, *services], live, check_mode=False)
 
 
-def refusal(run_playbook: RunPlaybook, inventory: str, *arguments: str) -> str:
-    play = {"hosts": "ovn_hypervisors", "gather_facts": False, "tasks": [{"ansible.builtin.include_role": ROLE}]}
+def refusal(run_playbook: RunPlaybook, inventory: str, *arguments: str, group: str = "ovn_hypervisors") -> str:
+    role = ROLE if group == "ovn_hypervisors" else {"name": f"c5c3.ovn.{group}"}
+    play = {"hosts": group, "gather_facts": False, "tasks": [{"ansible.builtin.include_role": role}]}
     with pytest.raises(pytest.fail.Exception) as failure:
         run_playbook([play], *arguments, inventory=inventory)
     return re.sub(r"\s+", " ", str(failure.value))
@@ -296,6 +297,17 @@ def test_a_machine_asks_the_cluster_with_the_python_of_the_control_node(
     assert output.count("tcp:192.0.2.7:6642") == 3
 
 
+def test_pods_are_asked_for_the_name_of_a_machine_before_its_first_change(
+    site: Inventory, run_playbook: RunPlaybook
+) -> None:
+    """Nobody runs pods here, so nobody answers, and the run goes on: ovn_chassis asks again."""
+    machine = {"ovn_encapsulation_ip": CHASSIS, "ovn_hypervisor_packages": []}
+    inventory = site.write({"plane": site.cluster()}, {"compute1": machine})
+    check = {"ansible.builtin.include_role": {**ROLE, "tasks_from": "check"}}
+    told = run_playbook([{"hosts": "compute1", "gather_facts": False, "tasks": [check]}], "-v", inventory=inventory)
+    assert f"No pod of the Southbound database of the OVNCluster ovn in namespace {site.namespace} runs" in told
+
+
 # How the machine db1 runs Python, and how it becomes root: each notes that it was used.
 STAND_INS = {
     "python": '#!/bin/sh\necho python >>{log}\nexec {python} "$@"\n',
@@ -388,6 +400,21 @@ def test_options_of_machines_are_refused_for_a_cluster(site: Inventory, run_play
     both = {"ovn_hypervisor_datapath_type": "netdev", "ovn_hypervisor_bridge_mappings": [], "ovn_address": "192.0.2.1"}
     words = refusal(run_playbook, site.write({}, {"rack1": site.cluster(**place, **both)}))
     assert "has the labels node-role.kubernetes.io/hypervisor=" in words
+
+
+def test_options_of_machines_are_refused_for_a_control_plane(site: Inventory, run_playbook: RunPlaybook) -> None:
+    """Before the cluster is asked for anything; an empty one counts as absent."""
+    options = {
+        "ovn_central_client_networks": ["192.0.2.0/24"],
+        "ovn_central_listen_address": "0.0.0.0",
+        "ovn_central_log_level": "dbg",
+        "ovn_central_observer": False,
+    }
+    given = {**options, "ovn_firewall": "managed", "ovn_central_metrics_file": ""}
+    plane = {"plane": {**site.cluster(**given), "ovn_kubeconfig": "/nowhere"}}
+    words = refusal(run_playbook, site.write(plane, {}), group="ovn_central")
+    found = f"{', '.join(options)}, ovn_central_firewall (ovn_firewall): for machines only; on plane"
+    assert found in words
 
 
 # --- machines in the list of chassis -----------------------------------------------------------------------------------

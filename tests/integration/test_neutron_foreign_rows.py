@@ -9,7 +9,6 @@ import typing as t
 
 import _owners
 import _playbooks
-import pytest
 from conftest import MakeCluster, Pki
 
 SYSTEMCTL = """#!/bin/sh
@@ -19,11 +18,8 @@ for unit; do printf 'Id=%s\\nLoadState=not-found\\nActiveState=inactive\\n\\n' "
 """
 
 
-@pytest.mark.parametrize("tls", [False, True])
-def test_repair_is_refused_beside_rows_of_others(
-    short_dir: pathlib.Path, raft_cluster: MakeCluster, pki: Pki, tls: bool
-) -> None:
-    clusters = {database: raft_cluster(1, database, tls=tls) for database in ("northbound", "southbound")}
+def test_repair_is_refused_beside_rows_of_others(short_dir: pathlib.Path, raft_cluster: MakeCluster, pki: Pki) -> None:
+    clusters = {database: raft_cluster(1, database, tls=True) for database in ("northbound", "southbound")}
     programs, clients = short_dir / "bin", short_dir / "clients"
     for folder in (programs, clients):
         folder.mkdir()
@@ -36,7 +32,6 @@ def test_repair_is_refused_beside_rows_of_others(
         (clients / name).write_bytes(pathlib.Path(path).read_bytes())
     config, directory = short_dir / "neutron.conf", short_dir / "neutron"
     host = {
-        "ovn_tls": tls,
         **{f"ovn_neutron_{database}_endpoints": one.endpoints for database, one in clusters.items()},
         "ovn_neutron_clients_directory": str(clients),
         "ovn_neutron_directory": str(directory / "ovn"),

@@ -12,6 +12,7 @@ import _owners
 import _playbooks
 import pytest
 import yaml
+from conftest import until
 
 if t.TYPE_CHECKING:
     from _apiserver import ApiServer
@@ -161,7 +162,7 @@ def test_the_key_is_in_no_output(cloud: Cloud) -> None:
     assert base64.b64encode((cloud.clients / "neutron-key.pem").read_bytes()).decode() not in output
 
 
-def test_a_neutron_resource_gets_the_endpoints_and_keeps_the_rest(cloud: Cloud) -> None:
+def test_a_neutron_resource_gets_the_endpoints_or_the_run_fails(cloud: Cloud) -> None:
     (definition,) = (
         one
         for one in yaml.safe_load_all((COLLECTION / "tests/testbed/operator/neutron.yaml").read_text())
@@ -194,6 +195,32 @@ def test_a_neutron_resource_gets_the_endpoints_and_keeps_the_rest(cloud: Cloud) 
         }
         code, output = cloud.run(ovn_neutron_resource="neutron")
         assert (code, changed(output)) == (0, 0), output
+
+        # Another release of the operator, whose resource has other fields: the API server drops ours and reports success.
+        (version,) = definition["spec"]["versions"]
+        properties = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["ovn"]["properties"]
+        for field in ("enabled", "clusterRef", "nbConnection", "sbConnection"):
+            del properties[field]
+        cloud.server.request(
+            "PATCH", f"{definitions}/{definition['metadata']['name']}", {"spec": {"versions": [version]}}
+        )
+        until(lambda: not cloud.get(f"{place}/neutron")["spec"]["ovn"], "the API server to drop the fields")
+        cloud.server.request("PATCH", f"{place}/neutron", {"spec": {"ovn": {"centralRef": {"name": "ovn"}}}})
+        code, output = cloud.run("--check", ovn_neutron_resource="neutron")
+        assert code != 0, output
+        assert "Nothing was written in check mode." in " ".join(output.split())
+        code, output = cloud.run(ovn_neutron_resource="neutron")
+        assert code != 0, output
+        told = " ".join(output.split())
+        assert "Its Secret and ConfigMap were written." in told
+        assert "Neutron neutron of cloud did not get nbConnection and sbConnection: with spec.ovn.centralRef" in told, (
+            told
+        )
+        secret = cloud.get(f"/api/v1/namespaces/{cloud.namespace}/secrets/neutron-ovn-connection")["data"]
+        assert {name: base64.b64decode(text).decode() for name, text in secret.items()} == {
+            "nbConnection": "ssl:192.0.2.1:31641,ssl:192.0.2.2:31641",
+            "sbConnection": "ssl:192.0.2.1:31642",
+        }
     finally:
         cloud.server.request("DELETE", f"{definitions}/{definition['metadata']['name']}")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import copy
 import json
 import pathlib
 import typing as t
+import urllib.error
 
 import _control_plane
 import _rights
@@ -89,9 +91,8 @@ def test_an_ovncluster_is_rolled_out_edited_and_deleted(operated: Operated, plan
         )
     for database, size in _control_plane.SIZES.items():
         for index in range(size):
-            plane.remove("Pod", f"ovn-{database}-{index}") if operated.is_there(
-                "Pod", f"ovn-{database}-{index}"
-            ) else None
+            with contextlib.suppress(urllib.error.HTTPError):  # the controllers of the test are faster
+                plane.remove("Pod", f"ovn-{database}-{index}")
     until(lambda: not operated.is_there("OVNCluster", "ovn"), "the OVNCluster to go", 60)
     for claim in claims:
         assert operated.is_there("PersistentVolumeClaim", claim)
@@ -99,58 +100,137 @@ def test_an_ovncluster_is_rolled_out_edited_and_deleted(operated: Operated, plan
         assert operated.is_there("ConfigMap", f"ovn-{database}-record")
 
 
-def test_a_neutron_is_led_through_the_leader_proxy_once_it_runs(operated: Operated, plane: ControlPlane) -> None:
-    (definition,) = (
-        one
-        for one in yaml.safe_load_all((COLLECTION / "tests/testbed/operator/neutron.yaml").read_text())
-        if one["kind"] == "CustomResourceDefinition"
-    )
-    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    plane.server.request("POST", definitions, definition)
-    place = f"/apis/neutron.openstack.c5c3.io/v1alpha1/namespaces/{plane.namespace}/neutrons"
+class NeutronKind:
+    """The kind Neutron of the API server, as an operator of Neutron defines it."""
 
-    def connections() -> set[str]:
-        ovn = json.loads(plane.server.request("GET", f"{place}/neutron"))["spec"]["ovn"]
-        return set(f"{ovn.get('nbConnection', '')},{ovn.get('sbConnection', '')}".split(","))
+    def __init__(self, plane: ControlPlane) -> None:
+        self.server = plane.server
+        content = (COLLECTION / "tests/testbed/operator/neutron.yaml").read_text()
+        (self.definition,) = yaml.safe_load_all(content)
+        definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        self.path = f"{definitions}/{self.definition['metadata']['name']}"
+        self.place = f"/apis/neutron.openstack.c5c3.io/v1alpha1/namespaces/{plane.namespace}/neutrons"
+        self.server.request("POST", definitions, self.definition)
 
-    try:
+    def create(self, name: str, **ovn: t.Any) -> None:
         resource = {
             "apiVersion": "neutron.openstack.c5c3.io/v1alpha1",
             "kind": "Neutron",
-            "metadata": {"name": "neutron"},
-            "spec": {"ovn": {"enabled": True, "clusterRef": {"name": "ovn"}}},
+            "metadata": {"name": name},
+            "spec": {"ovn": ovn},
         }
-        until(lambda: posted(plane, place, resource), "the API server to serve the kind")
-        clients = {"sbConnection": {"allowedNamespaces": ["openstack"]}}
-        operated.apply({**WHOLE, "neutronIntegration": clients})
-        operated.deployments_available()
-        operated.await_condition("True", "AsDeclared", 120)
-        members = [("northbound", 0, 6641), ("northbound", 1, 6641), ("northbound", 2, 6641), ("southbound", 0, 16642)]
-        addresses = {
-            f"tcp:{plane.get('Service', f'ovn-{d}-{index}')['spec']['clusterIP']}:{port}" for d, index, port in members
-        }
-        until(lambda: connections() == addresses, "addresses in place of names")
 
-        proxy = {"enabled": True, "nodeSelector": {"kubernetes.io/os": "linux"}}
-        operated.apply({**WHOLE, "neutronIntegration": clients, "leaderProxy": proxy})
-        until(lambda: operated.is_there("DaemonSet", "ovn-leader-proxy"), "the DaemonSet", 60)
-        assert connections() == addresses
-        counts = dict.fromkeys(
-            ("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "numberAvailable"), 1
-        )
-        status = {**counts, "numberMisscheduled": 0, "observedGeneration": 1}
-        plane.patch("DaemonSet", "ovn-leader-proxy/status", {"status": status})
-        address = plane.get("Service", "ovn-leader-proxy")["spec"]["clusterIP"]
-        until(lambda: connections() == {f"tcp:{address}:6641", f"tcp:{address}:16642"}, "the address of the proxy", 120)
+        def posted() -> bool:
+            with contextlib.suppress(OSError):
+                self.server.request("POST", self.place, resource)
+                return True
+            return False
+
+        until(posted, "the API server to serve the kind")
+
+    def ovn_of(self, name: str) -> dict[str, t.Any]:
+        found = json.loads(self.server.request("GET", f"{self.place}/{name}"))
+        return t.cast("dict[str, t.Any]", found["spec"]["ovn"])
+
+    def connections(self, name: str = "neutron") -> set[str]:
+        ovn = self.ovn_of(name)
+        return set(f"{ovn.get('nbConnection', '')},{ovn.get('sbConnection', '')}".split(","))
+
+    def define_without(self, *fields: str) -> None:
+        """Have a definition without these fields of `spec.ovn`, as other releases of the operator bring it."""
+        (version,) = self.definition["spec"]["versions"]
+        properties = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["ovn"]["properties"]
+        for field in fields:
+            del properties[field]
+        self.server.request("PATCH", self.path, {"spec": {"versions": [version]}})
+        until(lambda: not {*fields} & {*self.ovn_of("neutron")}, "the API server to drop the fields")
+
+    def delete(self) -> None:
+        self.server.request("DELETE", self.path)
+
+        def is_gone() -> bool:
+            with contextlib.suppress(OSError):
+                self.server.request("GET", self.path)
+                return False
+            return True
+
+        until(is_gone, "the kind Neutron to go")
+
+
+@pytest.fixture
+def neutrons(plane: ControlPlane) -> t.Iterator[NeutronKind]:
+    kind = NeutronKind(plane)
+    try:
+        yield kind
     finally:
-        plane.server.request("DELETE", f"{definitions}/{definition['metadata']['name']}")
+        kind.delete()
 
 
-def posted(plane: ControlPlane, place: str, resource: dict[str, t.Any]) -> bool:
-    with contextlib.suppress(OSError):
-        plane.server.request("POST", place, resource)
-        return True
-    return False
+CLIENTS = {"sbConnection": {"allowedNamespaces": ["openstack"]}}
+
+
+def member_addresses(plane: ControlPlane) -> set[str]:
+    members = [("northbound", 0, 6641), ("northbound", 1, 6641), ("northbound", 2, 6641), ("southbound", 0, 16642)]
+    return {f"tcp:{plane.get('Service', f'ovn-{d}-{index}')['spec']['clusterIP']}:{port}" for d, index, port in members}
+
+
+def test_a_neutron_is_led_through_the_leader_proxy_once_it_runs(
+    operated: Operated, plane: ControlPlane, neutrons: NeutronKind
+) -> None:
+    neutrons.create("neutron", enabled=True, clusterRef={"name": "ovn"})
+    operated.apply({**WHOLE, "neutronIntegration": CLIENTS})
+    operated.deployments_available()
+    operated.await_condition("True", "AsDeclared", 120)
+    addresses = member_addresses(plane)
+    until(lambda: neutrons.connections() == addresses, "addresses in place of names")
+
+    proxy = {"enabled": True, "nodeSelector": {"kubernetes.io/os": "linux"}}
+    operated.apply({**WHOLE, "neutronIntegration": CLIENTS, "leaderProxy": proxy})
+    until(lambda: operated.is_there("DaemonSet", "ovn-leader-proxy"), "the DaemonSet", 60)
+    assert neutrons.connections() == addresses
+    counts = dict.fromkeys(("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "numberAvailable"), 1)
+    status = {**counts, "numberMisscheduled": 0, "observedGeneration": 1}
+    plane.patch("DaemonSet", "ovn-leader-proxy/status", {"status": status})
+    address = plane.get("Service", "ovn-leader-proxy")["spec"]["clusterIP"]
+    through_proxy = {f"tcp:{address}:6641", f"tcp:{address}:16642"}
+    until(lambda: neutrons.connections() == through_proxy, "the address of the proxy", 120)
+
+
+def test_neutron_that_names_hypervisor_cluster_or_drops_fields_is_served_or_refused(
+    operated: Operated, plane: ControlPlane, neutrons: NeutronKind
+) -> None:
+    whole = {**WHOLE, "neutronIntegration": CLIENTS}
+    place = {"name": "hypervisor-cluster-a", "kubeconfigSecretRef": {"name": "missing"}}
+    neutrons.create("neutron", enabled=True, clusterRef={"name": place["name"], "namespace": "infrastructure"})
+    operated.apply({**whole, "hypervisorClusters": [place]})
+    operated.deployments_available()
+    until(lambda: "endpoints" in operated.status(), "the endpoints", 120)
+    addresses = member_addresses(plane)
+    until(lambda: neutrons.connections() == addresses, "the endpoints of the OVNCluster that lists it", 60)
+
+    # A release that takes connections in other fields: the API server drops ours without an error.
+    neutrons.define_without("nbConnection", "sbConnection")
+    neutrons.create("second", enabled=True, clusterRef={"name": "ovn"})
+    operated.apply(whole)
+    message = operated.await_condition("False", "Refused", 60)["message"]
+    assert (
+        f"Neutron {plane.namespace}/second did not get nbConnection and sbConnection: the API server dropped" in message
+    )
+    secret = f"ovn-neutron-{plane.namespace}-second"
+    assert f"the connections in Secret {plane.namespace}/{secret}" in message
+    data = plane.get("Secret", secret)["data"]
+    assert {one for text in data.values() for one in base64.b64decode(text).decode().split(",")} == addresses
+
+    # One that reads the status of an OVNCentral, and has no fields of ours at all.
+    neutrons.server.request("DELETE", f"{neutrons.place}/second")
+    neutrons.define_without("enabled", "clusterRef")
+    neutrons.create("newer", centralRef={"name": "ovn"})
+    operated.apply({**whole, "heartbeatInterval": 33})
+    operated.await_condition("True", "AsDeclared", 60)
+    (told,) = [message for _reason, message in operated.events() if "centralRef" in message]
+    assert f"Neutron {plane.namespace}/newer gets no endpoints from OVNCluster {plane.namespace}/ovn" in told
+    assert "clientSecretName" in told
+    assert operated.is_there("Secret", f"ovn-neutron-{plane.namespace}-newer")
 
 
 @pytest.fixture
@@ -173,7 +253,9 @@ def exposed(nodes: Hypervisors, name: str = "rack1", **more: t.Any) -> dict[str,
     return {**WHOLE, "southbound": southbound, "northbound": northbound, "hypervisorClusters": [place], **more}
 
 
-def test_nodes_of_a_hypervisor_cluster_become_chassis(operated: Operated, nodes: Hypervisors) -> None:
+def test_nodes_of_a_hypervisor_cluster_become_chassis(
+    operated: Operated, nodes: Hypervisors, plane: ControlPlane
+) -> None:
     nodes.node("node1", "127.0.0.1")
     operated.apply(exposed(nodes))
     operated.deployments_available()
@@ -205,6 +287,14 @@ def test_nodes_of_a_hypervisor_cluster_become_chassis(operated: Operated, nodes:
         lambda: nodes.chassis().get("node1", {"metadata": {"uid": uid}})["metadata"]["uid"] != uid,
         "the chassis to come back",
     )
+
+    # The observer of the control plane finds that a chassis does not answer, which a dead node cannot write into its OVNChassis.
+    conditions = [one for one in operated.status()["conditions"] if one["type"] != "ControllersReady"]
+    since = {"lastTransitionTime": "2026-03-01T12:00:00Z", "reason": "NoHeartbeat"}
+    late = {"type": "ControllersReady", "status": "False", "message": "No answer: node2.", **since}
+    before = sum(operated.runs("rack1").values())
+    plane.patch("OVNCluster", "ovn/status", {"status": {"conditions": [*conditions, late]}})
+    until(lambda: sum(operated.runs("rack1").values()) > before, "a run over the hypervisors", 60)
 
     # With nothing to do a look costs a few requests, however many nodes there are.
     for number in range(30):

@@ -21,7 +21,7 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 
 from _pki import is_signed
 from _pki_site import PAIRS, Outcome, Site, copy_of
-from conftest import Daemon, listens, next_address, until, within
+from conftest import Daemon, listens, next_address, until
 from conftest import run as output_of
 from cryptography import x509
 
@@ -226,6 +226,7 @@ def test_clients_get_the_rights_of_their_listener(ready: Site, serve: t.Callable
     assert "metadata cannot have access: chassis" in message
 
 
+@pytest.mark.rotations
 def test_a_former_installation_keeps_working_and_is_carried_over(
     former: Site, serve: t.Callable[[Site], Servers]
 ) -> None:
@@ -325,7 +326,7 @@ def test_a_rotation_that_is_killed_in_each_phase(ready: Site, serve: t.Callable[
                 start_new_session=True,
             )
             try:
-                until(begun, f"phase {phase}", within(300))
+                until(begun, f"phase {phase}", 300)
             finally:
                 os.killpg(run.pid, signal.SIGKILL)
                 run.wait(10)

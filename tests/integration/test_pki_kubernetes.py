@@ -87,6 +87,7 @@ class Site:
             ovn_pki_directory=f"{self.root}/{{{{ inventory_hostname }}}}",
             ovn_address="127.0.0.1",
             ovn_pki_ca_directory_is_kept=True,
+            ovn_node_certificates="shared",
         )
         (self.root / "playbook.yml").write_text(playbook)
         scratch = self.scratch

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import typing as t
 
 import pytest
@@ -156,15 +157,15 @@ def test_nothing_is_found_where_nothing_is_wrong(play: Play) -> None:
 
 
 def other_database(network: Network, name: str) -> Daemon:
-    """A Northbound server that is not ours, on the port that ours will need."""
+    """A Northbound server that is not ours, on the port that ours will need. Only its file says what it serves."""
     folder = network.directory / name
     folder.mkdir()
-    run("ovsdb-tool", "create", str(folder / "ovnnb_db.db"), "/usr/share/ovn/ovn-nb.ovsschema")
+    run("ovsdb-tool", "create", str(folder / "data"), "/usr/share/ovn/ovn-nb.ovsschema")
     server = Daemon(
         [
             *("ip", "netns", "exec", network.namespace(name)),
             *("ovsdb-server", "-vconsole:off", f"--unixctl={folder}/ctl", f"--remote=punix:{folder}/sock"),
-            *("--remote=ptcp:6641", str(folder / "ovnnb_db.db")),
+            *("--log-file", "--remote=ptcp:6641", str(folder / "data")),
         ],
         folder / "out",
     )
@@ -239,6 +240,37 @@ def test_what_is_ours_already_is_no_finding(play: Play, network: Network, daemon
     assert "Ignored: path_mtu_too_small compute1" in done.output
 
 
+@pytest.fixture
+def run_directory() -> t.Iterator[pathlib.Path]:
+    with tempfile.TemporaryDirectory(prefix="c5c3-ovn-test-", dir="/run") as name:
+        yield pathlib.Path(name)
+
+
+def test_host_that_comes_back_under_another_name_is_found(
+    play: Play, run_directory: pathlib.Path, daemons: None
+) -> None:
+    """Its former row has its tunnel address. The role would refuse that after it had issued a certificate and written a name."""
+    run("ovsdb-tool", "create", str(run_directory / "ovnsb_db.db"), "/usr/share/ovn/ovn-sb.ovsschema")
+    socket = run_directory / "ovnsb_db.sock"
+    command = ["ovsdb-server", "-vconsole:off", f"--unixctl={run_directory}/ctl", f"--remote=punix:{socket}"]
+    server = Daemon([*command, str(run_directory / "ovnsb_db.db")], run_directory / "out")
+    until(lambda: is_listening(socket), "the Southbound server")
+    sbctl = ("ovn-sbctl", f"--db=unix:{socket}")
+    run(*sbctl, "chassis-add", "former", "geneve", "192.0.2.21")
+    own = {"ovn_central_distribution": {"run_directory": str(run_directory)}}
+    for arguments in ((), ("--limit", "compute1")):
+        done = play(*arguments, db1=own)
+        assert done.code == 2, done.output
+        assert list(done.lines) == ["chassis_clash compute1"], done.output
+        assert '192.0.2.21 (geneve) belongs to chassis "former"' in done.lines["chassis_clash compute1"]
+    run(*sbctl, "chassis-del", "former", "--", "chassis-add", "compute2", "geneve", "192.0.2.9")
+    run(*sbctl, "set", "Chassis", "compute2", "hostname=another")
+    found = play(db1=own).lines
+    assert 'already has a chassis "compute2" of host another' in found["chassis_clash compute2"]
+    assert play(db1=own, compute2={"ovn_hypervisor_allow_takeover": True}).code == 0
+    server.kill()
+
+
 def test_an_open_vswitch_of_others(play: Play, network: Network, daemons: None) -> None:
     """That of a network plugin in the network of compute1: a finding, or what the chassis uses."""
     require_vswitch()
@@ -291,9 +323,8 @@ def test_paths_of_ipv6(play: Play, network: Network) -> None:
 
 
 def test_a_cluster_of_hypervisors_that_cannot_be_asked(play: Play, network: Network) -> None:
-    """The backend is that of the role, which the shared variable does not know."""
     missing = str(network.directory / "kubeconfig")
-    done = play(compute2={"ovn_hypervisor_backend": "kubernetes", "ovn_kubeconfig": missing})
+    done = play(compute2={"ovn_backend": "kubernetes", "ovn_kubeconfig": missing})
     assert done.code == 2, done.output
     ((found, text),) = done.lines.items()
     assert found.startswith("api_credentials compute2 "), done.output
@@ -332,7 +363,7 @@ def test_a_limited_run_measures_its_hosts_alone(play: Play, network: Network) ->
     assert list(done.lines) == ["duplicate_system_id compute1, compute2"], done.output
     assert "Precheck: 1 host, 1 finding" in done.output
     # A central host outside of the run is asked for its version, and not needed for anything.
-    assert "Read the version of a central host outside of this run" in done.output
+    assert "Read version and chassis from a central host outside of this run" in done.output
     gone = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
     done = play("--limit", "compute1", db1=gone)
     assert done.code == 0, done.output

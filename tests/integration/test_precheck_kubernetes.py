@@ -299,7 +299,7 @@ def test_an_image_is_asked_in_a_pod_that_runs_it(precheck: Precheck, monkeypatch
         _self: Cluster, namespace: str, pod: str, name: str, _command: t.Sequence[str], **_more: t.Any
     ) -> ExecResult:
         asked.append((namespace, pod, name))
-        return ExecResult(0, "ovsdb-tool\npython3\n", "")
+        return ExecResult(0, "ovsdb-tool\npython3>=3.9\n", "")
 
     monkeypatch.setattr(Cluster, "exec", execute)
     ran = precheck(spec=SMALL, images={"ovn": image})
@@ -308,7 +308,7 @@ def test_an_image_is_asked_in_a_pod_that_runs_it(precheck: Precheck, monkeypatch
     assert (found["code"], found["object"]) == ("image_incomplete", "Image example.org/ovn:1")
     assert "no ovsdb-tool," in found["cause"]
     (fact,) = ran["facts"]["images"]
-    assert fact["missing"] == ["ovsdb-tool", "python3"]
+    assert fact["missing"] == ["ovsdb-tool", "python3>=3.9"]
     labels, proxy = fact["without"]
     assert "labels" in labels
     assert "no leader proxy" in proxy

@@ -50,6 +50,15 @@ def test_an_older_revision_never_replaces_a_newer_one(run_module: t.Any, tmp_pat
     assert json.loads(pathlib.Path(path, "record.json").read_text())["hold"] is False
 
 
+def test_a_hold_is_not_overwritten_by_a_run_that_has_not_seen_it(run_module: t.Any, tmp_path: pathlib.Path) -> None:
+    path = str(tmp_path / "northbound")
+    run_module("ovn_raft_record", {"path": path, "record": record(5, hold=True)})
+    later = run_module("ovn_raft_record", {"path": path, "record": record(6)}, may_fail=True)
+    assert later.failed
+    assert f"The state record of northbound was put on hold in {path}" in later["msg"]
+    assert json.loads(pathlib.Path(path, "record.json").read_text())["hold"] is True
+
+
 def test_a_damaged_copy_is_not_overwritten(run_module: t.Any, tmp_path: pathlib.Path) -> None:
     path = tmp_path / "northbound"
     run_module("ovn_raft_record", {"path": str(path), "record": record(1)})

@@ -81,7 +81,7 @@ def plane(
     ready = ControlPlane(northbound, member, relay, northd, control, pki, authority, pair, f"ssl:{host}:6642")
     try:
         relay.start()
-        until(lambda: ready.sbctl("--bare", "list", "RBAC_Role").strip(), "northd to write its rules", within(20))
+        until(lambda: ready.sbctl("--bare", "list", "RBAC_Role").strip(), "northd to write its rules", 20)
         yield ready
     finally:
         relay.kill()
@@ -170,9 +170,7 @@ def test_a_chassis_cannot_change_how_the_relay_listens(plane: ControlPlane) -> N
 
 def test_a_chassis_cannot_take_the_lock_of_northd(plane: ControlPlane) -> None:
     """Whoever has a connection to a member may steal it, role or not. Locks of a relay are its own (ovsdb/lock.c)."""
-    until(
-        lambda: "active" in run("ovs-appctl", "-t", plane.northd_control, "status"), "northd to be active", within(10)
-    )
+    until(lambda: "active" in run("ovs-appctl", "-t", plane.northd_control, "status"), "northd to be active", 10)
     thief = [
         *("ovsdb-client", "-p", plane.chassis.private_key, "-c", plane.chassis.certificate),
         *("-C", plane.central.ca_certificate, "-t", "4", "steal", plane.port, "ovn_northd"),
@@ -258,7 +256,7 @@ class TestTakingOver:
         for name, target, role in rows:
             create = ["--", f"--id=@{name}", "create", "Connection", f'target="{target}"', f'role="{role}"']
             self.sbctl(member, *create, "--", "add", "SB_Global", ".", "connections", f"@{name}")
-        until(lambda: is_listening(host, 6642, 1) and is_listening(host, 16642, 1), "both listeners", within(10))
+        until(lambda: is_listening(host, 6642, 1) and is_listening(host, 16642, 1), "both listeners", 10)
         return member
 
     @pytest.fixture
@@ -368,7 +366,7 @@ class TestTakingOver:
             "connections",
             "@c",
         )
-        until(lambda: is_listening(host, 7000, 1), "a new listener", within(10))
+        until(lambda: is_listening(host, 7000, 1), "a new listener", 10)
 
     def test_the_listen_address_changes_with_it(self, member: Member, relay: Relay, run_module: RunModule) -> None:
         """As from [::] to 0.0.0.0: the new address and the old one exclude each other, so nothing of the old one may be left."""
@@ -388,7 +386,7 @@ class TestTakingOver:
         predicted = run_module("ovn_database", settings, True)["actions"]
         assert run_module("ovn_database", settings)["actions"] == predicted
         assert f"do not listen on pssl:16642:{host}" in predicted
-        until(lambda: self.serving(f"ssl:{host}:16642", member) == "clustered", "the other port", within(10))
+        until(lambda: self.serving(f"ssl:{host}:16642", member) == "clustered", "the other port", 10)
         listening = run("ss", "--no-header", "--listening", "--tcp", "--numeric", "src", f"[::ffff:{host}]")
         assert {f"{mapped}:6642", f"{mapped}:16642"} <= set(listening.split())
         for name, again in (("ovn_chassis_listener", options), ("ovn_database", settings)):
@@ -459,5 +457,5 @@ def test_a_relay_without_a_member_is_no_port_for_clients(plane: ControlPlane) ->
     endpoint = parse_endpoint(plane.port)
     assert ask_certificate(endpoint, tls, 5, time.time())["problem"] == ""
     plane.southbound.kill()
-    found = until(lambda: ask_certificate(endpoint, tls, 5, time.time())["problem"], "the relay to notice", within(45))
+    found = until(lambda: ask_certificate(endpoint, tls, 5, time.time())["problem"], "the relay to notice", 45)
     assert found == "the relay of OVN_Southbound there is connected to no member"

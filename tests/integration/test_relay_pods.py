@@ -199,7 +199,7 @@ def test_what_the_key_of_a_chassis_opens(site: Site, short_dir: pathlib.Path) ->
             attack = ("set", "SB_Global", ".", f"options:x={time.monotonic_ns()}")
             return "permission error" in site.as_chassis(*SBCTL, endpoint, *attack).stderr
 
-        until(is_refused, f"the role in {pod}", within(20))
+        until(is_refused, f"the role in {pod}", 20)
 
 
 def test_relays_take_over_from_members_that_serve_chassis(site: Site) -> None:
@@ -207,7 +207,7 @@ def test_relays_take_over_from_members_that_serve_chassis(site: Site) -> None:
     kubelet = site.kubelet
     kubelet.northd_starts = True
     pods = site.run_of_before()
-    until(kubelet.is_northd_active, "a northd", within(30))
+    until(kubelet.is_northd_active, "a northd", 30)
     assert [kubelet.model(pod, site.chassis) for pod in pods] == ["clustered"] * 3
     assert refusal(kubelet.lan, site.chassis, kubelet.lan.ipv4(pods[0]), 6644) == ""
     assert site.as_chassis(*SBCTL, "--db=ENDPOINTS", "chassis-add", "c1", "geneve", "192.0.2.251").returncode == 0
@@ -215,7 +215,7 @@ def test_relays_take_over_from_members_that_serve_chassis(site: Site) -> None:
     seen: list[tuple[str, bool, str]] = []
 
     def about_to_end(pod: str) -> None:
-        until(kubelet.is_northd_active, "a northd when a member ends", within(5))
+        until(kubelet.is_northd_active, "a northd when a member ends", 5)
         seen.append((pod, site.northd_moved(), site.observer_endpoints()))
 
     kubelet.on_end = about_to_end
@@ -235,7 +235,7 @@ def test_relays_take_over_from_members_that_serve_chassis(site: Site) -> None:
     assert sorted(pod for pod, _moved, _observer in seen) == pods
     assert all(moved for _pod, moved, _observer in seen)
     assert all(observer.count(":16642") == 3 for _pod, _moved, observer in seen)
-    until(kubelet.is_northd_active, "a northd afterwards", within(10))
+    until(kubelet.is_northd_active, "a northd afterwards", 10)
     # What a chassis sees: the end of its connection, and the next pod at once.
     assert written["last"] > 20
     assert 2 <= written["connected"] <= 4 + 3
@@ -255,11 +255,11 @@ def test_a_handover_that_is_killed_anywhere_is_finished(site: Site) -> None:
     kubelet, ended = site.kubelet, list[str]()
     kubelet.northd_starts = True
     pods = site.run_of_before()
-    until(kubelet.is_northd_active, "a northd", within(30))
+    until(kubelet.is_northd_active, "a northd", 30)
 
     def about_to_end(pod: str) -> None:
         assert site.northd_moved()
-        until(kubelet.is_northd_active, "a northd when a member ends", within(5))
+        until(kubelet.is_northd_active, "a northd when a member ends", 5)
         ended.append(pod)
 
     kubelet.on_end = about_to_end
@@ -298,14 +298,14 @@ def test_a_handover_that_is_killed_anywhere_is_finished(site: Site) -> None:
     site.run(rbac=False)
     assert sorted(ended) == pods
     assert site.listeners() == {UNRESTRICTED_ROW}
-    until(kubelet.is_northd_active, "a northd afterwards", within(10))
+    until(kubelet.is_northd_active, "a northd afterwards", 10)
 
 
 def test_a_northd_that_cannot_move_stops_the_run_before_the_first_restart(site: Site) -> None:
     kubelet, ended = site.kubelet, list[str]()
     kubelet.northd_starts = True
     site.run_of_before()
-    until(kubelet.is_northd_active, "a northd", within(30))
+    until(kubelet.is_northd_active, "a northd", 30)
     kubelet.on_end, kubelet.northd_starts = ended.append, False
     with site.plane.monkeypatch.context() as impatient:
         impatient.setattr(handover, "_NORTHD_SECONDS", 5.0)
@@ -320,7 +320,7 @@ def test_a_northd_that_cannot_move_stops_the_run_before_the_first_restart(site: 
     kubelet.run_northd()
     site.run(rbac=False)
     assert len(ended) == 3
-    until(kubelet.is_northd_active, "a northd afterwards", within(10))
+    until(kubelet.is_northd_active, "a northd afterwards", 10)
 
 
 def test_a_port_that_members_have_lost_is_opened_before_a_restart(site: Site) -> None:

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("ovsdbapp", reason="NOT TESTED: the Python library ovsdbapp is missing")
 
 import ovs.jsonrpc
+from _processor_time import within
 from conftest import DATABASES, MakeCluster, run
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.listing import list_chassis
@@ -30,7 +31,7 @@ PRIVATE = {"name", "nb_cfg", "nb_cfg_timestamp"}
 
 
 def heartbeat(northbound: Endpoints, southbound: Endpoints, wait_for: str) -> None:
-    send_heartbeat(northbound, southbound, TlsFiles(), Deadline(2), wait_for, lambda _warning: None)
+    send_heartbeat(northbound, southbound, TlsFiles(), Deadline(within(2)), wait_for, lambda _warning: None)
 
 
 def last_heartbeat(northbound: Endpoints, southbound: Endpoints) -> None:

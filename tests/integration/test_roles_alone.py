@@ -8,6 +8,7 @@ import typing as t
 
 import pytest
 from _local_site import LocalSite
+from conftest import MakeCluster, run
 
 pytestmark = pytest.mark.timeout(1500)
 
@@ -77,3 +78,26 @@ def test_a_role_that_is_included_again_reads_the_machine_again(site: LocalSite) 
     assert ran.tasks.count("Read the name of the chassis, its packages, units and certificate") == 2, ran.output
     assert 'h1 is the chassis "first" and cannot become "second" while it is one' in ran.output
     assert ran.code != 0
+
+
+def test_name_of_another_chassis_is_refused_before_the_certificate(site: LocalSite, raft_cluster: MakeCluster) -> None:
+    """The playbook of hypervisors has no precheck, so the role asks the Southbound."""
+    (socket,) = raft_cluster(1, "southbound").sockets
+    sbctl = ("ovn-sbctl", f"--db={socket}", "--timeout=20")
+    run(*sbctl, "chassis-add", "former", "geneve", "127.0.0.21")
+    # What a run writes to /etc ends with it.
+    site.prepare = (
+        "mkdir /run/new /run/work /run/ovn; mount -t overlay -o lowerdir=/etc,upperdir=/run/new,workdir=/run/work overlay /etc; "
+        f"ln -s {socket.removeprefix('unix:')} /run/ovn/ovnsb_db.sock"
+    )
+    options: dict[str, t.Any] = {"ovn_hypervisor_packages": [], "ovn_encapsulation_ip": "127.0.0.21"}
+    refused = site.run("c5c3.ovn.hypervisors", hypervisors=("h1",), **options)
+    assert refused.code != 0
+    assert '127.0.0.21 (geneve) belongs to chassis "former"' in refused.output, refused.output
+    assert "Nothing was changed." in refused.output
+    assert not list(site.folder.glob("h1/*")), refused.output
+    assert not (site.folder / "ca").exists()
+    assert refused.recap["h1"]["changed"] == 0
+    # The former name is that of the machine.
+    same = {**options, "ovn_system_id": "former"}
+    assert site.run("c5c3.ovn.hypervisors", "--check", hypervisors=("h1",), **same).code == 0

@@ -197,12 +197,13 @@ class TestWaiting:
 
 class TestActing:
     def test_who_does_not_hold_the_lock_does_not_act(self, path: pathlib.Path) -> None:
-        with pytest.raises(Refused, match="is gone"):
-            locks.require_lock(str(path), "first")
+        with pytest.raises(Refused, match="is gone"), locks.acting(str(path), "first"):
+            pytest.fail("acted without the lock")
         locks.acquire(str(path), locks.LockRequest("second", "joining"), 0)
         with pytest.raises(Refused, match='"second", step "joining"'), locks.acting(str(path), "first"):
             pytest.fail("acted without the lock")
-        locks.require_lock(str(path), "second")
+        with locks.acting(str(path), "second"):
+            pass
 
     def test_a_step_of_a_run_that_lost_its_lock_is_not_taken(
         self, run_module: RunModule, path: pathlib.Path, tmp_path: pathlib.Path
@@ -231,8 +232,8 @@ class TestActing:
     def test_who_slept_longer_than_the_lock_is_valid_does_not_act(self, path: pathlib.Path) -> None:
         locks.acquire(str(path), locks.LockRequest("first", seconds=0.1), 0)
         time.sleep(0.3)
-        with pytest.raises(Refused, match="expired"):
-            locks.require_lock(str(path), "first")
+        with pytest.raises(Refused, match="expired"), locks.acting(str(path), "first"):
+            pytest.fail("acted with an expired lock")
 
     @pytest.mark.parametrize(
         "claim",

@@ -14,7 +14,7 @@ import typing as t
 
 import _playbooks
 import pytest
-from conftest import until
+from conftest import until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft import lock as locks
 
@@ -89,7 +89,7 @@ class Runs:
         until(lambda: event in self.events(), event, 150)
 
     def ended_well(self, process: subprocess.Popen[bytes], name: str) -> None:
-        assert process.wait(150) == 0, self.log(name)
+        assert process.wait(within(150)) == 0, self.log(name)
 
 
 @pytest.fixture
@@ -136,12 +136,12 @@ def test_a_killed_run_is_followed_at_once_on_the_same_control_node(runs: Runs) -
 
 
 def test_a_run_killed_elsewhere_is_waited_for_until_its_lock_expires(runs: Runs) -> None:
-    """The other control node is a container: processes have other numbers there."""
+    """The other control node is a container: processes have other numbers there. On a busy machine the lock must outlive the start of the next run."""
     if os.geteuid() != 0 or shutil.which("unshare") is None:
         print("\nNOT TESTED: a PID namespace needs root and unshare", file=sys.__stderr__)
         pytest.skip("NOT TESTED: a PID namespace needs root and unshare")
     container = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
-    killed = runs.start("killed", prefix=container, _ovn_central_desired={"lock_seconds": 30})
+    killed = runs.start("killed", prefix=container, _ovn_central_desired={"lock_seconds": round(within(30))})
     runs.until_event("begin killed")
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait(10)
@@ -156,7 +156,7 @@ def test_a_live_run_is_waited_for_as_long_as_declared(runs: Runs) -> None:
     live = runs.start("live")
     runs.until_event("begin live")
     late = runs.start("late", ovn_central_lock_wait_timeout=2)
-    assert late.wait(150) != 0
+    assert late.wait(within(150)) != 0
     assert "This run waited 2 s for it" in runs.log("late")
     runs.go.touch()
     runs.ended_well(live, "live")

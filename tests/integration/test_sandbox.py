@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SANDBOX = ROOT / "tests" / "testbed" / "sandbox"
 
 
-@pytest.fixture(params=["ipv4", "ipv6"])
+@pytest.fixture(params=["ipv4", pytest.param("ipv6", marks=pytest.mark.own_machines)])
 def family(request: pytest.FixtureRequest) -> str:
     """That of all addresses: of SSH, OVN and the tunnels. Machines with IPv6 have no other."""
     return str(request.param)

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import typing as t
+from pathlib import Path
 
 import _control_plane
 import pytest
@@ -29,6 +30,13 @@ def transact(remote: str, operation: dict[str, t.Any]) -> t.Any:
     """The result of one operation on the Northbound."""
     words = ["ovsdb-client", "--timeout=30", "transact", remote, json.dumps(["OVN_Northbound", operation])]
     return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)[0]
+
+
+def rot(file: Path) -> None:
+    """Flip a bit of the first row that was written."""
+    raw = bytearray(file.read_bytes())
+    raw[raw.index(b'"scenario_0"') + 1] ^= 1
+    file.write_bytes(raw)
 
 
 def insert(remote: str, number: int) -> None:
@@ -72,6 +80,12 @@ class OnLoopback:
 
     def damage(self, number: int) -> None:
         self._off_and_on(number, lambda host: host.file.write_bytes(DAMAGED))
+
+    def rot(self, number: int) -> None:
+        self._off_and_on(number, lambda host: rot(host.file))
+
+    def unlink(self, number: int) -> None:
+        self.hosts[number - 1].file.unlink()
 
     def copy(self, number: int) -> None:
         host = self.hosts[number - 1]
@@ -152,6 +166,15 @@ class InPods:
         member.file.write_bytes(DAMAGED)
         member.start(OVN_WAIT="1")
 
+    def rot(self, number: int) -> None:
+        member = self.member(number)
+        member.kill()
+        rot(member.file)
+        member.start(OVN_WAIT="1")
+
+    def unlink(self, number: int) -> None:
+        self.member(number).file.unlink()
+
     def copy(self, number: int) -> None:
         shutil.copy2(self.member(number).file, self.member(number).dir / "copy")
 
@@ -196,3 +219,54 @@ def test_on_loopback(daemons: None, scenario: Scenario) -> None:
 @SCENARIO
 def test_in_pods(plane: ControlPlane, kubelet: Kubelet, scenario: Scenario) -> None:
     play(scenario, InPods(plane, kubelet))
+
+
+def listed_addresses(host: LoopbackHost) -> list[str]:
+    status = host.member.ask(10).status
+    assert status is not None
+    return sorted(server.address for server in status.servers)
+
+
+def renumber(backend: LoopbackBackend, host: LoopbackHost) -> None:
+    """The host gets another address; what it had is gone."""
+    host.stop()
+    network, _dot, number = host.host.rpartition(".")
+    host.host = f"{network}.{int(number) + 10}"
+    host.address, host.endpoint = (
+        f"tcp:{host.host}:{text.rpartition(':')[2]}" for text in (host.address, host.endpoint)
+    )
+    for one in backend.hosts:
+        one.configure(backend.hosts)
+
+
+def join_by_hand(backend: LoopbackBackend, host: LoopbackHost, sid: str) -> None:
+    """The steps of docs/refusals.md, "A central host with a new address"."""
+    leader = until(lambda: backend.leader, "a leader of the others", 60)
+    kick(leader.control_socket, sid)
+    until(lambda: len(listed_addresses(leader)) == 2, "the member is not listed", 60)
+    host.file.rename(host.file.with_suffix(".aside"))
+    for one in backend.hosts:
+        one.record.rename(one.record.with_suffix(f".before-{host.id}"))
+    backend.run(bootstrap=False)
+
+
+def test_renumbered_hosts_join_at_their_new_addresses_by_hand(daemons: None) -> None:
+    """One host after the other, the leader last."""
+    with LoopbackBackend() as backend:
+        backend.run()
+        leader = until(lambda: backend.leader, "a leader", 60)
+        insert(leader.socket, 0)
+        cids = {host.member.observe().cid for host in backend.hosts}
+        for written, host in enumerate(sorted(backend.hosts, key=lambda one: one is leader), 1):
+            sid = host.member.observe().sid
+            assert sid is not None
+            renumber(backend, host)
+            with pytest.raises(OvnError, match=r"docs/refusals\.md has the steps by hand"):
+                backend.run()
+            assert backend.acts == []
+            join_by_hand(backend, host, sid)
+            assert backend.problem() == ""
+            insert(host.socket, written)
+        assert [count(host.socket) for host in backend.hosts] == [4, 4, 4]
+        assert {host.member.observe().cid for host in backend.hosts} == cids
+        assert listed_addresses(backend.hosts[0]) == sorted(host.address for host in backend.hosts)

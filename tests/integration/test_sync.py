@@ -88,7 +88,7 @@ def test_a_follower_is_good_enough(installation: Installation, run_module: RunMo
 
 def test_a_paused_northd_is_reported(installation: Installation, run_module: RunModule) -> None:
     installation.northd("pause")
-    ran = run_module("ovn_sync", {**installation.options, "timeout": 3})
+    ran = run_module("ovn_sync", {**installation.options, "timeout": within(3)})
     assert not ran["northd_alive"]
     assert not ran["probed"]
     assert "has not answered heartbeat" in ran["reason"]
@@ -137,7 +137,7 @@ def test_living_frozen_and_dead_chassis(installation: Installation, run_module: 
     assert abs(one["nb_cfg_timestamp"] / 1000 - time.time()) < 60
 
     two.daemons["ovn-controller"].signal(signal.SIGSTOP)
-    frozen = run_module("ovn_sync", {**installation.options, "timeout": 4})
+    frozen = run_module("ovn_sync", {**installation.options, "timeout": within(4)})
     assert frozen["late"] == ["two"]
     assert frozen["hv_ms"] is None
     assert frozen["alive_count"] == 1
@@ -146,7 +146,32 @@ def test_living_frozen_and_dead_chassis(installation: Installation, run_module: 
     assert run_module("ovn_sync", installation.options)["late"] == []
 
     two.daemons["ovn-controller"].kill()
-    assert run_module("ovn_sync", {**installation.options, "timeout": 4})["late"] == ["two"]
+    assert run_module("ovn_sync", {**installation.options, "timeout": within(4)})["late"] == ["two"]
+
+
+def test_answer_of_a_dead_chassis_to_a_former_northbound_database_is_late(
+    installation: Installation, run_module: RunModule
+) -> None:
+    """A Northbound database that was created again counts from 0, and the rows of dead chassis keep their higher numbers."""
+    require_vswitch()
+    installation.start_chassis("alive", "198.51.100.11")
+    installation.start_chassis("dead", "198.51.100.12")
+    registered(installation, run_module, 2)
+    northbound = ["ovn-nbctl", "--no-leader-only", f"--db={','.join(installation.northbound.sockets)}"]
+    subprocess.run([*northbound, "set", "NB_Global", ".", "nb_cfg=900"], check=True)
+    assert run_module("ovn_sync", installation.options)["late"] == []
+    installation.chassis["dead"].daemons["ovn-controller"].kill()
+    subprocess.run([*northbound, "set", "NB_Global", ".", "nb_cfg=0", "sb_cfg=0", "hv_cfg=0"], check=True)
+    ran = run_module("ovn_sync", {**installation.options, "timeout": within(4)})
+    assert (ran["nb_cfg"], ran["probed"], ran["late"], ran["alive_count"]) == (1, True, ["dead"], 1)
+    (row,) = [one for one in ran["chassis"] if one["name"] == "dead"]
+    assert row["nb_cfg"] == 901
+    report = build_report(Declared(central={}, chassis={"alive": "alive", "dead": "dead"}, heartbeat=ran.result))
+    (late,) = [one["message"] for one in report["findings"] if one["code"] == "chassis_late"]
+    assert "has not answered heartbeat 1, its last answer was 901" in late
+    assert "before the Northbound database was created again" in late
+    looked = run_module("ovn_sync", {**installation.options, "wait_for": "none"})
+    assert looked["late"] == ["dead"]
 
 
 def test_without_quorum_the_write_is_not_confirmed(installation: Installation, run_module: RunModule) -> None:
@@ -154,17 +179,17 @@ def test_without_quorum_the_write_is_not_confirmed(installation: Installation, r
     for member in installation.northbound.members:
         if member is not leader:
             member.kill()
-    ran = run_module("ovn_sync", {**installation.options, "timeout": 4}, may_fail=True)
+    ran = run_module("ovn_sync", {**installation.options, "timeout": within(4)}, may_fail=True)
     assert ran.failed
     assert ran.seconds < within(10)
 
 
 def test_nobody_there(run_module: RunModule) -> None:
-    ran = run_module("ovn_sync", {"northbound": ["unix:/nowhere/db.sock"], "timeout": 3}, may_fail=True)
+    ran = run_module("ovn_sync", {"northbound": ["unix:/nowhere/db.sock"], "timeout": within(3)}, may_fail=True)
     assert ran.failed
     assert ran["msg"].startswith("unix:/nowhere/db.sock is not reachable")
     endpoints = ["unix:/nowhere/db.sock", "unix:/elsewhere/db.sock"]
-    ran = run_module("ovn_sync", {"northbound": endpoints, "timeout": 3}, may_fail=True)
+    ran = run_module("ovn_sync", {"northbound": endpoints, "timeout": within(3)}, may_fail=True)
     assert "No server of the OVN_Northbound database can be used." in ran["msg"]
     assert all(f"{endpoint} is not reachable" in ran["msg"] for endpoint in endpoints)
 
@@ -172,7 +197,7 @@ def test_nobody_there(run_module: RunModule) -> None:
 def test_a_fresh_database_is_reported(raft_cluster: MakeCluster, run_module: RunModule) -> None:
     northbound, southbound = raft_cluster(1, "northbound"), raft_cluster(1, "southbound")
     endpoints = {"northbound": northbound.sockets, "southbound": southbound.sockets}
-    ran = run_module("ovn_sync", {**endpoints, "timeout": 5}, may_fail=True)
+    ran = run_module("ovn_sync", {**endpoints, "timeout": within(5)}, may_fail=True)
     assert "has no row in NB_Global" in ran["msg"]
 
 
@@ -183,7 +208,7 @@ def test_tls(raft_cluster: MakeCluster, pki: Pki, run_module: RunModule) -> None
     subprocess.run(["ovn-sbctl", f"--db={southbound.sockets[0]}", "init"], check=True)
     client = pki.issue("client", days=20.5).options()
     endpoints = {"northbound": northbound.endpoints, "southbound": southbound.endpoints}
-    ran = run_module("ovn_sync", {**endpoints, **client, "wait_for": "sb", "timeout": 2})
+    ran = run_module("ovn_sync", {**endpoints, **client, "wait_for": "sb", "timeout": within(2)})
     assert not ran["northd_alive"]
 
 
@@ -191,7 +216,7 @@ def test_tls_files_are_missing_behind_a_socket_that_answers(raft_cluster: MakeCl
     northbound = raft_cluster(1, "northbound")
     files = {name: f"/nowhere/{name}.pem" for name in ("private_key", "certificate", "ca_certificate")}
     endpoints = {"northbound": [*northbound.sockets, "ssl:127.0.0.1:1"], "southbound": northbound.sockets}
-    ran = run_module("ovn_sync", {**endpoints, **files, "timeout": 5}, may_fail=True)
+    ran = run_module("ovn_sync", {**endpoints, **files, "timeout": within(5)}, may_fail=True)
     assert ran["msg"] == "private_key '/nowhere/private_key.pem' does not exist on this host."
 
 
@@ -248,7 +273,7 @@ def test_a_report_on_real_daemons_has_the_documented_structure(
             raft = {"member": name, "expected_members": 3}
             info = run_module("ovn_central_info", {"run_directory": str(directory), "raft": raft}).result
             hosts[name] = Host.of(info)
-        heartbeat = run_module("ovn_sync", {**installation.options, "timeout": 4}).result
+        heartbeat = run_module("ovn_sync", {**installation.options, "timeout": within(4)}).result
         return build_report(Declared(central=hosts, chassis={"one": "one", "two": "two"}, heartbeat=heartbeat))
 
     whole = report()

@@ -236,6 +236,45 @@ def test_everything_wrong_is_told_at_once(play: t.Callable[..., tuple[int, str]]
     assert "ovn_verify_acknowledge: x: no such code." in output
 
 
+@pytest.mark.parametrize("name", ["site", "central", "hypervisors"])
+def test_an_option_of_one_role_that_contradicts_all_roles_is_an_error(
+    name: str, play: t.Callable[..., tuple[int, str]]
+) -> None:
+    groups = {"ovn_central": HOST, "ovn_hypervisors": HOST}
+    later = {"ovn_hypervisor_system_id": "{{ found_by_a_later_task }}"}  # not comparable yet
+    code, output = play(name, groups, ovn_central_backend="kubernetes", ovn_central_tls=False, **later)
+    assert code == 2, output
+    for option, shared in (("ovn_central_backend", "ovn_backend"), ("ovn_central_tls", "ovn_tls")):
+        assert f"{option} of 192.0.2.1 contradicts {shared}, which all roles share. Set {shared} instead." in output
+    assert "PLAY RECAP" in output.partition("Nothing was done.")[2]
+
+
+def test_options_for_machines_refuse_a_control_plane_in_pods_before_its_certificates(
+    play: t.Callable[..., tuple[int, str]], tmp_path: pathlib.Path
+) -> None:
+    plane = {"ovn_backend": "kubernetes", "ansible_connection": "local", "ovn_kubeconfig": "/nowhere"}
+    made = tmp_path / "ca"
+    options = {"ovn_central_log_level": "dbg", "ovn_pki_ca_directory": str(made)}
+    code, output = play("central", {"ovn_central": HOST}, **plane, **options)
+    assert code == 2, output
+    assert "ovn_central_log_level: for machines only; on 192.0.2.1" in output
+    assert not made.exists()
+
+
+def test_a_value_that_is_not_allowed_is_one_line(play: t.Callable[..., tuple[int, str]]) -> None:
+    """Option, value and what is allowed, before anything is done. What cannot be read yet is left to the task that reads it."""
+    groups = {"ovn_central": HOST, "ovn_hypervisors": HOST}
+    options = {"ovn_central_log_level": "inof", "ovn_hypervisor_wait_timeout": "soon", "ovn_pki_renew": ""}
+    later = {"ovn_central_election_timer": "{{ found_by_a_later_task }}"}
+    code, output = play("site", groups, **options, **later)
+    assert code == 2, output
+    assert 'ovn_central_log_level of 192.0.2.1 is "inof", which is not allowed: give one of ' in output
+    assert 'ovn_hypervisor_wait_timeout of 192.0.2.1 is "soon", which is not allowed: give an integer.' in output
+    assert "ovn_pki_renew of 192.0.2.1 is empty, which is not allowed: give true or false, or leave it out." in output
+    assert "ovn_central_election_timer" not in output
+    assert len(output) < 2000, output
+
+
 def test_a_misspelt_group_of_hypervisors_is_an_error_for_verify(play: t.Callable[..., tuple[int, str]]) -> None:
     code, output = play("verify", {"ovn_central": HOST, "ovn_hypervisor": HOST})
     assert code == 2, output

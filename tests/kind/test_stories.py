@@ -377,10 +377,10 @@ def attempts() -> t.Iterator[dict[str, Future[tuple[Ran, Ran]]]]:
         if what == "quota":
             CENTRAL.kubectl("--namespace", namespace, "create", "quota", "full", "--hard=pods=0")
         variables: Object = {"ovn_namespace": namespace}
-        bad = playbook("central", *extra({**variables, "ovn_central_spec": good | spec}), ok=False)
+        bad = playbook("central", *extra({**variables, "ovn_cluster_spec": good | spec}), ok=False)
         if what == "quota":
             CENTRAL.kubectl("--namespace", namespace, "delete", "quota", "full")
-        return bad, playbook("central", *extra({**variables, "ovn_central_spec": good}), ok=False)
+        return bad, playbook("central", *extra({**variables, "ovn_cluster_spec": good}), ok=False)
 
     with ThreadPoolExecutor(2) as two:
         try:

@@ -60,7 +60,7 @@ class Growth:
 def central(size: int, name: str = "central", ok: bool = True) -> Ran:
     """Run a playbook as after an edit of the inventory that declares this number of members."""
     spec = small_control_plane(replicas=size, service={"type": "NodePort"})
-    variables = {"ovn_namespace": PLANE.namespace, "ovn_central_spec": spec}
+    variables = {"ovn_namespace": PLANE.namespace, "ovn_cluster_spec": spec}
     return playbook(name, "--limit=control-plane,localhost", *extra(variables), ok=ok)
 
 

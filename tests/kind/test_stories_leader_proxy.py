@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
 import typing as t
@@ -69,6 +70,14 @@ def rows(pod: str, index: int) -> set[str]:
     return set(re.findall(rf"{pod}-(writer-\d+)", listed))
 
 
+def has_rows(pod: str, index: int, expected: set[str]) -> bool:
+    return expected <= rows(pod, index)
+
+
+def is_peer(address: str, proxy: str, *command: str) -> bool:
+    return address in CENTRAL.exec(proxy, *command)
+
+
 @pytest.fixture
 def swept(neutrons: list[Object]) -> t.Iterator[None]:
     """Afterwards the rows of writers are gone."""
@@ -103,7 +112,7 @@ def test_a_pod_gets_the_proxy_of_its_own_node(database: str, neutrons: list[Obje
             script = ("python3", "-c", PEERS, str(PORTS[database]))
             address = [int(part) for part in str(pod["status"]["podIP"]).split(".")]
             end = "".join(f"{part:02X}" for part in reversed(address))
-            wait_for(f"{named(pod)} is at {proxy}", lambda: end in CENTRAL.exec(proxy, *script), 30)  # noqa: B023 called at once
+            wait_for(f"{named(pod)} is at {proxy}", functools.partial(is_peer, end, proxy, *script), 30)
         finally:
             NEUTRON.exec(named(pod), "pkill", tool, check=False)
             held.wait(30)
@@ -135,7 +144,8 @@ def test_writes_go_on(event: str, neutrons: list[Object]) -> None:
         client_of.stop()
     assert client_of.failures == []
     for index in range(3):
-        wait_for(f"each row is in member {index}", lambda: set(client_of.acknowledged) <= rows(named(pod), index), 30)  # noqa: B023 called at once
+        replicated = functools.partial(has_rows, named(pod), index, set(client_of.acknowledged))
+        wait_for(f"each row is in member {index}", replicated, 30)
 
 
 @pytest.mark.usefixtures("neutrons")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import functools
 import json
 import subprocess
 import threading
@@ -69,7 +70,7 @@ def with_agents(**agent: t.Any) -> tuple[str, ...]:
 def wait_answers(guests: dict[str, Guest]) -> None:
     """Wait until each guest is told its own identifier."""
     for instance, guest in guests.items():
-        wait_for(f"metadata on {guest.node}", lambda: answers(guest, instance), 120, pause=0.2)  # noqa: B023 called at once
+        wait_for(f"metadata on {guest.node}", functools.partial(answers, guest, instance), 120, pause=0.2)
 
 
 def registered() -> dict[str, Object]:
@@ -79,9 +80,13 @@ def registered() -> dict[str, Object]:
     return {name: dict(found[1]) for name, found in shown["data"]}
 
 
-def repeated(node: str, program: str) -> int:
-    """The number of Neutron that the agent of the node has repeated last."""
-    return int(registered().get(node, {}).get(f"{KEYS[program]}-sb-cfg", 0))
+def is_registered(node: str, program: str) -> bool:
+    return f"{KEYS[program]}-id" in registered().get(node, {})
+
+
+def has_repeated(node: str, program: str, number: int) -> bool:
+    """Return whether the agent of the node has repeated this number of Neutron, or a later one."""
+    return int(registered().get(node, {}).get(f"{KEYS[program]}-sb-cfg", 0)) >= number
 
 
 def expect_that_they_live(program: str) -> None:
@@ -91,14 +96,18 @@ def expect_that_they_live(program: str) -> None:
     (other,) = {*KEYS} - {program}
     for node in hypervisor_nodes():
         # It listens, and is ready by that, before it registers.
-        wait_for(f"{program} in the row of {node}", lambda: f"{KEYS[program]}-id" in registered().get(node, {}), 30)  # noqa: B023 called at once
+        wait_for(f"{program} in the row of {node}", functools.partial(is_registered, node, program), 30)
         assert not [key for key in registered()[node] if key.startswith(KEYS[other])], node
-        wait_for(f"the agent on {node}", lambda: repeated(node, program) > before, 30)  # noqa: B023 called at once
+        wait_for(f"the agent on {node}", functools.partial(has_repeated, node, program, before + 1), 30)
 
 
 def processes(node: str, pattern: str) -> set[str]:
     """Their identifiers. Exit code 1 of pgrep is none, and not that pgrep is missing."""
     return set(on_node(node, "sh", "-c", f"pgrep --full '{pattern}' || [ $? = 1 ]").split())
+
+
+def has_other_processes(node: str, former: set[str]) -> bool:
+    return bool(processes(node, f"^{OVN_AGENT}") - former)
 
 
 def agent_processes(node: str) -> set[str]:
@@ -205,7 +214,7 @@ def test_the_other_program_takes_over(instances: Instances) -> None:
     for which, same in (("--newest", True), ("--oldest", False)):
         before, start = processes(node, f"^{OVN_AGENT}"), time.monotonic()
         HYPERVISORS.exec(pod_on(COMPONENT, node), "pkill", "--signal", "KILL", which, "--full", f"^{OVN_AGENT}")
-        wait_for("another process", lambda: processes(node, f"^{OVN_AGENT}") - before, 60, pause=0.2)  # noqa: B023 called at once
+        wait_for("another process", functools.partial(has_other_processes, node, before), 60, pause=0.2)
         wait_answers(guests)
         print(f"{which}: answered {time.monotonic() - start:.1f} s after it was killed")
         if same:

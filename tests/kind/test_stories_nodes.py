@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 import pytest
@@ -70,6 +71,42 @@ class TestOwnCertificates:
         assert playbook("hypervisors", *OWN).changed == []
 
 
+def chassis_status(node: str) -> dict[str, str]:
+    """What the OVNChassis of this node says: its last heartbeat, and status and reason of `Ready`."""
+    status = (HYPERVISORS.get("ovnchassis", node) or {}).get("status") or {}
+    ready = next((one for one in status.get("conditions", []) if one["type"] == "Ready"), {})
+    return {"heartbeat": status.get("lastHeartbeat", ""), "ready": f"{ready.get('status')} {ready.get('reason')}"}
+
+
+def test_a_dead_node_is_not_ready_without_a_run() -> None:
+    """Nobody deletes its Node and no playbook runs. One pod of the observer may have been on it."""
+    observer = "ovn-chassis-observer"
+    container = (HYPERVISORS.get("deployment", observer) or {})["spec"]["template"]["spec"]["containers"][0]
+    interval = float({one["name"]: one["value"] for one in container["env"]}["OVN_HEARTBEAT_SECONDS"])
+    wait_for("both pods of the observer", lambda: len(HYPERVISORS.ready("chassis-observer")) == 2, 180)
+    nodes = hypervisor_nodes()
+    # Each has answered since the observers began to look.
+    before = {node: chassis_status(node)["heartbeat"] for node in nodes}
+    for node in nodes:
+        wait_for(f"{node} answers", lambda n=node: chassis_status(n)["heartbeat"] not in ("", before[n]), 3 * interval)
+        assert chassis_status(node)["ready"] == "True Registered"
+    dead = max(nodes)
+    run("docker", "kill", dead)
+    died_at = time.monotonic()
+    try:
+        last = chassis_status(dead)
+        wait_for(f"{dead} is not ready", lambda: chassis_status(dead)["ready"] == "False NoHeartbeat", 2 * interval)
+        print(
+            f"{dead} was not ready {time.monotonic() - died_at:.0f} s after its death, with heartbeats each {interval:g} s"
+        )
+        assert chassis_status(dead)["heartbeat"] == last["heartbeat"]
+        assert {chassis_status(node)["ready"] for node in nodes - {dead}} == {"True Registered"}
+    finally:
+        run("docker", "start", dead, timeout=120)
+    wait_for(f"{dead} is ready again", lambda: chassis_status(dead)["ready"] == "True Registered", 240)
+    assert playbook("site").changed == []
+
+
 def reference(container: str) -> str:
     """The image of this container of the hypervisors."""
     workloads = [HYPERVISORS.get("daemonset", name) or {} for name in ("ovs", "ovn-controller")]
@@ -79,9 +116,7 @@ def reference(container: str) -> str:
     return str(images[container])
 
 
-@pytest.mark.parametrize(
-    ("variable", "gap"), [("ovn_hypervisor_image", 1.0), ("ovn_hypervisor_openvswitch_image", 25.0)]
-)
+@pytest.mark.parametrize(("variable", "gap"), [("ovn_image", 1.0), ("ovs_image", 25.0)])
 def test_a_new_image_while_guests_talk(variable: str, gap: float, guests: tuple[Guest, Guest]) -> None:
     """The image is the same one under another tag. Open vSwitch in userspace is the datapath itself: while it restarts nothing is forwarded."""
     interval, seconds = 0.1, 150
@@ -104,7 +139,7 @@ def test_a_new_image_while_guests_talk(variable: str, gap: float, guests: tuple[
 def test_an_image_that_nobody_has_replaces_nothing(guests: tuple[Guest, Guest]) -> None:
     pods = {pod["metadata"]["uid"] for part in ("ovs", "controller") for pod in HYPERVISORS.pods(part)}
     repository = reference("ovn-controller").rpartition(":")[0]
-    variables = {"ovn_hypervisor_openvswitch_image": {"repository": repository, "tag": "nowhere"}}
+    variables = {"ovs_image": {"repository": repository, "tag": "nowhere"}}
     ping = guests[0].ping(guests[1], count=300, interval=0.1)
     refused = playbook("hypervisors", *extra({**variables, "ovn_hypervisor_rollout_timeout": 30}), ok=False)
     words = ("Not all nodes have", f"{repository}:nowhere", "ErrImagePull", "No daemon was stopped.")

@@ -256,7 +256,7 @@ def test_a_database_is_open_to_the_named_networks_alone(opened: list[Object]) ->
     assert outside.reached(exposed) == everything
     try:
         limited = {**spec, "northbound": {**spec["northbound"], "service": service}}
-        playbook("central", *extra({"ovn_central_spec": limited}))
+        playbook("central", *extra({"ovn_cluster_spec": limited}))
         wait_open(
             ((source(), ports if what in INSIDE else ports - {6641}) for what, (source, ports) in TABLE.items()), opened
         )

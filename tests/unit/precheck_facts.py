@@ -14,6 +14,7 @@ FACTS: dict[str, t.Any] = {
     "system": {"id": "debian", "version": "12", "name": "Debian 12", "kernel": "6.1.0", "machine": ""},
     "own_units": [],
     "daemons": [],
+    "control_plane": [],
     "open_vswitch": {"bridges": [], "datapath_ports": [], "known_interfaces": None, "answers": False},
     "chassis": {"system_id": "", "remote": ""},
     "local_addresses": [],

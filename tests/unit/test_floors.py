@@ -12,12 +12,12 @@ COLLECTION = ["ansible_collections", "c5c3", "ovn", "plugins", "module_utils"]
 # From the ground up; those of one tuple do not import one another.
 FLOORS: tuple[tuple[str, ...], ...] = (
     (
+        "_addresses",
         "_commands",
         "_errors",
         "_files",
         "_control_node",
         "_databases",
-        "_inventory",
         "_progress",
         "_sentences",
         "_stop_budget",
@@ -25,7 +25,17 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "_tls_options",
         "_units",
     ),
-    ("_deadline", "_distributions", "_flows", "_launchers", "_neutron", "_packages", "_processes", "_query"),
+    (
+        "_deadline",
+        "_distributions",
+        "_flows",
+        "_inventory",
+        "_launchers",
+        "_neutron",
+        "_packages",
+        "_processes",
+        "_query",
+    ),
     ("_awx", "_firewall", "_kubernetes", "_ovsdb", "_pki"),
     ("_raft", "_relay", "_chassis", "_northd", "_connectivity_test"),
     ("_database", "_heartbeat", "_founding", "_adoption", "_census"),

@@ -69,6 +69,7 @@ def test_certificates_to_look_at_before_chassis_get_a_role() -> None:
         ("h2", "chassis2", "/c.pem"),
     ]
     shared = {**groups, "ovn_hypervisors": [*MACHINES, "k2"]}
+    hostvars["k2"] = {**hostvars["k2"], "ovn_node_certificates": "shared"}
     assert central_cluster({"members": ["k1"]}, "k1", hostvars, shared)["chassis_certificates"] == []
     without = {"members": ["k1"], "southbound_rbac": False}
     assert central_cluster(without, "k1", hostvars, groups)["chassis_certificates"] == []

@@ -54,3 +54,41 @@ def test_a_machine_with_an_object_needs_a_name_for_it() -> None:
     assert "Machine Compute_1 cannot have an OVNChassis" in problem
     assert chassis_clashes({"Compute_1": {"ovn_encapsulation_ip": "192.0.2.1"}}, bad) == []
     assert chassis_clashes({"Compute_1": {**bad["Compute_1"], "ovn_hypervisor_state": "absent"}}, bad) == []
+
+
+REGISTERED = {
+    "Chassis": [{"name": "former", "hostname": "n1"}, {"name": "c2", "hostname": "n2"}],
+    "Encap": [
+        {"chassis_name": "former", "type": "geneve", "ip": "192.0.2.1"},
+        {"chassis_name": "c2", "type": "geneve", "ip": "192.0.2.2"},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        pytest.param({"ovn_encapsulation_ip": "192.0.2.9"}, "", id="free name and address"),
+        pytest.param({"ovn_encapsulation_ip": "192.0.2.1"}, 'belongs to chassis "former"', id="another name"),
+        pytest.param({"ovn_system_id": "former", "ansible_host": "192.0.2.1"}, "", id="the same chassis"),
+        pytest.param(
+            {"ovn_system_id": "c2", "ansible_host": "192.0.2.9"},
+            'already has a chassis "c2" of host n2',
+            id="the name of another host",
+        ),
+        pytest.param(
+            {"ovn_system_id": "c2", "ansible_host": "192.0.2.9", "ovn_hypervisor_hostname": "n2"},
+            "",
+            id="the same host with another address",
+        ),
+        pytest.param(
+            {"ovn_system_id": "c2", "ansible_host": "192.0.2.9", "ovn_hypervisor_allow_takeover": "yes"},
+            "",
+            id="taken over",
+        ),
+    ],
+)
+def test_registered_chassis_is_compared(variables: dict[str, t.Any], expected: str) -> None:
+    found = chassis_clashes({"h1": variables}, ["h1"], registered=REGISTERED)
+    assert len(found) == bool(expected)
+    assert expected in "".join(found)

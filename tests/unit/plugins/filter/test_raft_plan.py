@@ -385,6 +385,7 @@ BEFORE = {**RUN, "before_changes": True}
         ({"file_class": "unexamined", "installed": False}, ""),
         ({"file_class": "unknown"}, ""),
         ({"start_problem": "the certificate is missing"}, ""),
+        ({"host_problem": "192.0.2.77 is not an address of this host"}, "on c1 192.0.2.77 is not an address"),
         ({"file_class": "standalone", "file_reason": "a standalone database"}, "standalone"),
         ({"record": {**RECORD, "hold": True}}, "on hold"),
         ({"record": RECORD, "file_class": "none"}, "no quorum"),
@@ -394,6 +395,7 @@ BEFORE = {**RUN, "before_changes": True}
         "a file that nothing can examine before the installation",
         "a tool that is missing before the installation",
         "a certificate that the run is about to write",
+        "an address that is not here",
         "a standalone database",
         "a recovery that is under way",
         "a cluster that lost all its members",
@@ -409,8 +411,8 @@ def test_a_founding_is_announced_before_anything_is_changed() -> None:
     assert raft_plan([*seen("northbound"), *serving("southbound")], BEFORE, {})["founding"] == ["northbound"]
 
 
-def test_a_database_whose_record_is_written_although_it_is_refused_is_named() -> None:
-    """What members remember of it must stay then."""
+def judged_by_an_older_record() -> list[dict[str, t.Any]]:
+    """One of three members is lost, and the launcher of another calls its file foreign, because its copy of the record is older."""
     older = {**RECORD, "revision": 0, "members": {**RECORD["members"], "c3": {**RECORD["members"]["c3"], "sid": CID}}}
     one, two, three = serving("northbound")
     one["observation"].update(file_class="none", running=False, connected=False, leader=False, file_sid=None)
@@ -418,12 +420,34 @@ def test_a_database_whose_record_is_written_although_it_is_refused_is_named() ->
     three["observation"].update(
         record=older, file_class="foreign-sid", file_sid=SIDS["c3"], running=False, connected=False
     )
-    plan = raft_plan([one, two, three, *serving("southbound")], {**RUN, "check_mode": False}, {})
+    return [one, two, three]
+
+
+def test_plan_rewrites_older_record_before_it_refuses() -> None:
+    """The launcher starts that member with the new copy, and the cluster has a quorum again."""
+    plan = raft_plan([*judged_by_an_older_record(), *serving("southbound")], BEFORE, {})
+    assert (plan["refusals"], plan["due"]) == ([], True)
+
+
+def test_older_record_excuses_no_refusal_about_another_member() -> None:
+    """The member that is judged by it runs. What the new copy does not change would end the run after it has changed something."""
+    one, two, _three = serving("northbound")
+    three = judged_by_an_older_record()[2]
+    three["observation"].update(running=True, connected=True)
+    two["observation"].update(file_class="none", running=False, connected=False, sid=None)
+    observed = [one, two, three, *serving("southbound")]
+    assert raft_plan(observed, BEFORE, {})["refusals"] == []
+    two["observation"].update(host_problem="192.0.2.77 is not an address of this host")
+    (refusal,) = raft_plan(observed, BEFORE, {})["refusals"]
+    assert "northbound on c2 is not started: it would not come back. 192.0.2.77 is not an address" in refusal
+
+
+def test_a_database_whose_record_is_written_although_it_is_refused_is_named() -> None:
+    """What members remember of it must stay then."""
+    observed = [*judged_by_an_older_record(), *serving("southbound")]
+    plan = raft_plan(observed, {**RUN, "check_mode": False}, {})
     assert (plan["refusals"], plan["refused"], plan["left"]) == ([], ["northbound"], ["northbound", "southbound"])
     assert plan["record"] is not None
-
-
-BEFORE = {**RUN, "before_changes": True}
 
 
 def test_before_the_first_change_it_says_whether_anything_is_due() -> None:

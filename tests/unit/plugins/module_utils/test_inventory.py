@@ -22,6 +22,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._inventory import as_list
         pytest.param({"ansible_host": "", "ovn_address": ""}, "db1", id="nothing that is not empty"),
         pytest.param({"ansible_host": "192.0.2.1", "ovn_address": "198.51.100.1"}, "198.51.100.1", id="ovn_address"),
         pytest.param({"ovn_address": "[2001:db8::1]"}, "2001:db8::1", id="IPv6 in brackets"),
+        pytest.param({"ovn_address": "2001:DB8:0:0::1"}, "2001:db8::1", id="IPv6 in another spelling"),
     ],
 )
 def test_certificates_and_endpoints_name_the_same_address(variables: dict[str, t.Any], expected: str) -> None:
@@ -46,6 +47,11 @@ def test_certificates_and_endpoints_name_the_same_address(variables: dict[str, t
 def test_tunnels_end_where_the_inventory_says(variables: dict[str, t.Any], expected: t.Any, clash: bool) -> None:
     assert encapsulation_ip({"db1": variables}, "db1") == expected
     assert bool(chassis_clashes({"a": variables, "b": variables}, ["a", "b"])) is clash
+
+
+def test_one_address_in_two_spellings_clashes() -> None:
+    hostvars = {"a": {"ovn_encapsulation_ip": "2001:db8::21"}, "b": {"ansible_host": "2001:DB8:0:0::21"}}
+    assert chassis_clashes(hostvars, ["a", "b"]) == ["a, b have the same encapsulation address 2001:db8::21"]
 
 
 def test_the_option_of_the_role_counts_more_in_a_clash() -> None:

@@ -22,7 +22,7 @@ def stateful_set(replicas: int) -> Object:
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
         "metadata": {"name": "ovn-northbound", "namespace": "x", "generation": 1},
-        "spec": {"replicas": replicas, "volumeClaimTemplates": []},
+        "spec": {"replicas": replicas, "volumeClaimTemplates": [{"spec": {}}]},
         "status": {"observedGeneration": 1},
     }
 

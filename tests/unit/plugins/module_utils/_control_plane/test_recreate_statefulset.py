@@ -7,11 +7,13 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import recreate_statefulset
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_statefulset import (
     await_gone,
     delete_statefulset_orphan,
     dry_run_create,
+    outdated_claim_template,
     predict_statefulset,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
@@ -40,6 +42,14 @@ def declared(**changes: t.Any) -> Object:
     """As a run declares it: it has neither uid nor version."""
     there = stateful_set(**changes)
     return {**there, "metadata": {"name": "ovn-northbound", "namespace": "x"}}
+
+
+def test_statefulset_without_claim_templates_is_refused() -> None:
+    """The field is optional: a StatefulSet of another client may lack it."""
+    there = stateful_set()
+    del there["spec"]["volumeClaimTemplates"]
+    with pytest.raises(Refused, match="StatefulSet ovn-northbound in namespace x has no volumeClaimTemplates"):
+        outdated_claim_template(there, parse_spec({}, name="ovn", namespace="x").northbound.storage)
 
 
 def cluster_with(there: Object | None) -> FakeCluster:

@@ -36,6 +36,7 @@ class FakeMember:
         self.written_by_others: list[dict[str, str]] = []
         self.timer_from_look: tuple[int, int] | None = None
         self.looks = 0
+        self.pending: int | None = None
 
     def examine(self) -> MemberState:
         self.looks += 1
@@ -45,6 +46,7 @@ class FakeMember:
         if isinstance(state, OvnError):
             raise state
         timer = self.timer if state.election_timer else None
+        self.pending = state.pending_timer
         return MemberState(state.role, state.reason, state.leader, timer, state.pending_timer)
 
     def read(self) -> ObservedSettings:
@@ -65,6 +67,7 @@ class FakeMember:
             raise problem
 
     def change_timer(self, milliseconds: int) -> None:
+        assert self.pending is None, "a server refuses a change while another one is pending"
         self.timers.append(milliseconds)
         self.timer = milliseconds
 

@@ -3,10 +3,12 @@ from __future__ import annotations
 import base64
 import json
 import typing as t
+from pathlib import Path
 
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import labels
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import KINDS
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.config import CONFIG_KEYS
 
 Central = t.Callable[..., t.Any]
@@ -48,6 +50,13 @@ def test_names_of_everything(central: Central) -> None:
             "ConfigMap/ovn-config",
         ]
     )
+
+
+def test_decision_about_apply_names_numbers_of_objects_and_kinds(central: Central) -> None:
+    (page,) = Path(__file__).parents[5].glob("docs/decisions/0002-*.md")
+    text = page.read_text(encoding="utf-8")
+    assert f"A control plane is {len(list(central()))} objects" in text
+    assert f"one LIST for each of {len(KINDS)} kinds" in text
 
 
 def test_every_object_is_labeled_and_owned(central: Central) -> None:

@@ -92,6 +92,7 @@ BASE: dict[str, t.Any] = {
         }
         for field in ("bridge", "interface")
     },
+    **{f"agentImage.{field}": {"agentImage": {"repository": "r"}} for field in ("tag", "digest", "pullPolicy")},
     "imagePullSecrets[].name": {"imagePullSecrets": [{"name": "ours"}]},
     **{
         f"tls.{field}.key": {"tls": {field: {"name": "ours"}}}
@@ -153,6 +154,7 @@ def below(path: str, samples: dict[str, t.Any]) -> dict[str, t.Any]:
 CHANGED: dict[str, t.Any] = {
     **below("ovnImage", _IMAGE),
     **below("ovsImage", _IMAGE),
+    **below("agentImage", _IMAGE),
     **below("northbound", _DATABASE),
     **below("southbound", _DATABASE),
     **below("relay", {"rbac": True, **_RESOURCES}),

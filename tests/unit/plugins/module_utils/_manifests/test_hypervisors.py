@@ -172,6 +172,8 @@ def test_images_selectors_tolerations_and_resources() -> None:
     }
     controller, agent = (containers("ovn-controller", raw)[name] for name in ("ovn-controller", "agent"))
     assert controller["image"] == agent["image"] == "r/ovn@sha256:" + "1" * 64
+    other = containers("ovn-controller", {**raw, "agentImage": {"repository": "r/python", "tag": "3"}})
+    assert (other["ovn-controller"]["image"], other["agent"]["image"]) == (controller["image"], "r/python:3")
     requests = {"requests": {"cpu": "50m", "memory": "64Mi"}}
     assert controller["resources"] == {**requests, "limits": {"memory": "2Gi"}}
     every = [*containers("ovs").values(), *containers("ovn-controller").values()]
@@ -284,6 +286,45 @@ def test_an_agent_that_writes_the_status_has_a_token_and_its_rights_come_first()
     assert "ClusterRole" not in {one["kind"] for one in build_all(writes_status=True)}
 
 
+def test_observer_of_chassis_exists_where_agents_write() -> None:
+    names = {(one["kind"], one["metadata"]["name"]) for one in build_all(writes_status=True)}
+    mine = {(kind, "ovn-chassis-observer") for kind in ("Deployment", "ServiceAccount")}
+    assert mine <= names
+    assert not mine & {(one["kind"], one["metadata"]["name"]) for one in build_all()}
+
+
+def test_observer_of_chassis_survives_one_node() -> None:
+    """Two pods where hypervisors are, apart, that leave a node soon. They have neither the network nor folders of the node, and no certificate."""
+    raw = {
+        "controller": {"nodeSelector": {"kind": "compute"}, "tolerations": [{"key": "compute", "operator": "Exists"}]},
+        "agentImage": {"repository": "r/python", "tag": "3"},
+        "heartbeatInterval": 90,
+    }
+    deployment = build(raw, writes_status=True)["ovn-chassis-observer"]
+    assert deployment["spec"]["replicas"] == 2
+    found = deployment["spec"]["template"]["spec"]
+    assert found["nodeSelector"] == {"kind": "compute"}
+    assert {one["key"]: one.get("tolerationSeconds") for one in found["tolerations"]} == {
+        "node.kubernetes.io/not-ready": 10,
+        "node.kubernetes.io/unreachable": 10,
+        "compute": None,
+    }
+    (term,) = found["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    assert term["podAffinityTerm"]["labelSelector"]["matchLabels"].items() <= labels.items()
+    assert deployment["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    assert [one["name"] for one in found["volumes"]] == ["api", "scripts"]
+    assert "hostNetwork" not in found
+    (container,) = found["containers"]
+    assert container["image"] == "r/python:3"
+    assert container["command"][-2:] == ["/scripts/c5c3-ovn.pyz", "chassis-observer"]
+    assert {one["name"]: one["value"] for one in container["env"]} == {
+        "OVN_CLUSTER_NAME": "prod",
+        "OVN_NAMESPACE": "net",
+        "OVN_HEARTBEAT_SECONDS": "90",
+    }
+
+
 def test_one_token_for_both_purposes() -> None:
     volumes = [one["name"] for one in pod("ovn-controller", OWN, writes_status=True)["volumes"]]
     assert volumes.count("api") == 1
@@ -325,12 +366,14 @@ def test_accounts_that_are_given() -> None:
         "tls": {"nodeCertificates": "own"},
     }
     objects = build_all(raw, writes_status=True, has_status_rights=True)
-    assert [one for one in objects if one["kind"] == "ServiceAccount"] == []
+    accounts = [one["metadata"]["name"] for one in objects if one["kind"] == "ServiceAccount"]
+    assert accounts == ["ovn-chassis-observer"]
     assert {name: pod(name, raw)["serviceAccountName"] for name in ("ovs", "ovn-controller")} == {
         "ovs": "switches",
         "ovn-controller": "team",
     }
-    subjects = [one["subjects"] for one in objects if one["kind"] == "ClusterRoleBinding"]
+    bindings = [one for one in objects if one["kind"] == "ClusterRoleBinding"]
+    subjects = [one["subjects"] for one in bindings if "observer" not in one["metadata"]["name"]]
     assert subjects == [[{"kind": "ServiceAccount", "name": "team", "namespace": "net"}]] * 2
     (policy,) = [one for one in objects if one["kind"] == "ValidatingAdmissionPolicy"]
     (condition,) = policy["spec"]["matchConditions"]

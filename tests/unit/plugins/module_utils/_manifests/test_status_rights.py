@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.status_rights import STATUS_RIGHTS, status_rights
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.status_rights import (
+    ROLE_AND_BINDING,
+    STATUS_RIGHTS,
+    observer_rights,
+    status_rights,
+)
 
 POLICY, POLICY_BINDING, ROLE, BINDING = status_rights("ovn-controller", "net", "ovn", "controller")
 
@@ -20,6 +25,19 @@ def test_the_role_grants_the_status_alone() -> None:
         {"apiGroups": ["ovn.c5c3.io"], "resources": ["ovnchassis/status"], "verbs": ["get", "patch"]}
     ]
     assert BINDING["subjects"] == [{"kind": "ServiceAccount", "name": "ovn-controller", "namespace": "net"}]
+
+
+def test_the_observer_may_watch_all_and_write_their_status_alone() -> None:
+    rights = observer_rights("net", "ovn")
+    assert [(one["apiVersion"], one["kind"]) for one in rights] == list(ROLE_AND_BINDING)
+    role, binding = rights
+    assert {(name, verb) for rule in role["rules"] for name in rule["resources"] for verb in rule["verbs"]} == {
+        ("ovnchassis", "list"),
+        ("ovnchassis", "watch"),
+        ("ovnchassis/status", "patch"),
+    }
+    assert binding["roleRef"]["name"] == role["metadata"]["name"] == "c5c3-ovn-chassis-observer-net"
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "ovn-chassis-observer", "namespace": "net"}]
 
 
 def test_the_policy_is_about_the_agents_of_this_namespace_and_denies() -> None:

@@ -8,10 +8,12 @@ import pytest
 from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.neutron import (
-    fill_in_endpoints,
+    NeutronClients,
+    Place,
     neutron_endpoints,
     neutron_patch,
-    refers_to,
+    referenced_clusters,
+    takes_central,
 )
 
 ENDPOINTS = {"northbound": "ssl:a:1,ssl:b:1", "southbound": "ssl:a:6642", "southboundUnrestricted": "ssl:a:2"}
@@ -26,6 +28,7 @@ def neutron(namespace: str = "openstack", **ovn: t.Any) -> dict[str, t.Any]:
 
 
 REFERENCE = {"name": "ovn", "namespace": "ovn-system"}
+OVN, OTHER = Place("ovn", "ovn-system"), Place("other", "other-system")
 
 
 @pytest.mark.parametrize(
@@ -54,9 +57,42 @@ REFERENCE = {"name": "ovn", "namespace": "ovn-system"}
     ],
 )
 def test_neutron(resource: dict[str, t.Any], endpoints: dict[str, str], expected: dict[str, str] | None) -> None:
-    is_ours = refers_to(resource, "ovn", "ovn-system")
+    is_ours = referenced_clusters(resource, {OVN: []})
     patch = neutron_patch(resource, neutron_endpoints(endpoints)) if is_ours else None
     assert (patch or {"spec": {"ovn": None}})["spec"]["ovn"] == expected
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        ({"name": "hypervisor-cluster-a", "namespace": "infrastructure"}, [OVN]),
+        ({"name": "hypervisor-cluster-a"}, [OVN]),
+        ({"name": "hypervisor-cluster-b", "namespace": "infrastructure"}, [OTHER]),
+        ({"name": "shared", "namespace": "infrastructure"}, [OVN, OTHER]),
+        ({"name": "hypervisor-cluster-c"}, []),
+        # An OVNCluster with the name of a hypervisor cluster comes first.
+        ({"name": "other", "namespace": "other-system"}, [OTHER]),
+        ({}, []),
+    ],
+)
+def test_reference_to_hypervisor_cluster_means_ovnclusters_that_list_it(
+    reference: dict[str, str], expected: list[Place]
+) -> None:
+    clusters = {OVN: ["hypervisor-cluster-a", "shared", "other"], OTHER: ["hypervisor-cluster-b", "shared"]}
+    assert referenced_clusters(neutron(enabled=True, clusterRef=reference), clusters) == expected
+
+
+@pytest.mark.parametrize(
+    ("resource", "expected"),
+    [
+        (neutron(centralRef={"name": "ovn", "namespace": "ovn-system"}), OVN),
+        (neutron("ovn-system", centralRef={"name": "ovn"}), OVN),
+        (neutron(enabled=True, clusterRef=REFERENCE), None),
+        ({"metadata": {"name": "neutron", "namespace": "openstack"}}, None),
+    ],
+)
+def test_central_reference_is_read_with_default_namespace(resource: dict[str, t.Any], expected: Place | None) -> None:
+    assert takes_central(resource) == expected
 
 
 @pytest.mark.parametrize(
@@ -98,13 +134,11 @@ def test_the_port_of_chassis_is_never_written(namespaces: tuple[str, ...], monke
     cluster = FakeCluster()
     resource = neutron(enabled=True, clusterRef=REFERENCE, sbConnection="ssl:former:1")
     patches: list[t.Any] = []
-    monkeypatch.setattr(cluster, "list", lambda *_kind: [resource])
-    monkeypatch.setattr(cluster, "patch", lambda *args, **_options: patches.append(args[-1]))
+    monkeypatch.setattr(cluster, "list", lambda _version, kind: [resource] if kind == "Neutron" else [])
+    monkeypatch.setattr(cluster, "patch", lambda *args, **_options: patches.append(args[-1]) or args[-1])
     endpoints = {"northbound": "ssl:192.0.2.1:31641", "southbound": "ssl:192.0.2.1:31642", "southboundUnrestricted": ""}
     warnings: list[str] = []
-    fill_in_endpoints(
-        *(cluster, "ovn", "ovn-system", endpoints), namespaces=namespaces, field_manager="m", warn=warnings.append
-    )
+    NeutronClients(cluster, OVN, [], endpoints, namespaces, "m", warnings.append).fill_in()
     assert patches == [{"spec": {"ovn": {"nbConnection": endpoints["northbound"]}}}]
     (warning,) = warnings
     assert "Neutron openstack/neutron got no sbConnection: the Southbound is exposed for chassis alone" in warning

@@ -55,6 +55,15 @@ def test_what_wakes_it(part: str, field: str, value: t.Any, wakes: bool) -> None
     assert (observe_resource(changed) != observe_resource(CLUSTER)) is wakes
 
 
+def test_another_chassis_that_does_not_answer_wakes_hypervisors_though_no_condition_changes() -> None:
+    late = copy.deepcopy(CLUSTER)
+    late["status"]["conditions"].append({"type": "ControllersReady", "status": "False", "message": "No answer: a."})
+    later = copy.deepcopy(late)
+    later["status"]["conditions"][-1]["message"] = "No answer: a, b."
+    assert observe_resource(late).conditions == observe_resource(later).conditions
+    assert observe_resource(late).answers != observe_resource(later).answers
+
+
 def test_the_generation_that_is_rolled_out_wakes_hypervisors_though_no_condition_changes() -> None:
     later = copy.deepcopy(CLUSTER)
     later["status"]["conditions"][0]["observedGeneration"] = 3

@@ -20,7 +20,7 @@ MAPPING = {"ovn-bridge-mappings": "physnet1:br-ex"}
 def findings_of(*, managed: bool = True, **settings: t.Mapping[str, str]) -> ReportFindings:
     """What the report says of an inventory with chassis `one`, if the Southbound database has these with these settings."""
     rows = [ChassisRow(name, f"{name}.example.com", settings=own) for name, own in settings.items()]
-    heartbeat = {"nb_cfg": 1, "probed": False, "chassis": describe_chassis(rows, None, 0)}
+    heartbeat = {"nb_cfg": 1, "probed": False, "chassis": describe_chassis(rows, None, 0, 0)}
     findings, lines = ReportFindings(), list[str]()
     report_chassis(Installation({}, {"one": "one"}, heartbeat, managed=managed), findings, lines)
     assert findings.problems == []
@@ -43,6 +43,12 @@ def test_a_gateway_without_a_bridge_mapping(settings: dict[str, str], is_warned:
     found = [(one.code, one.message.partition(":")[0]) for one in findings_of(one=settings).warnings]
     message = "Chassis one (one.example.com) is a gateway (enable-chassis-as-gw) without a bridge mapping"
     assert found == [("gateway_without_mapping", message)] * is_warned
+
+
+def test_mapping_with_a_blank_is_reported() -> None:
+    (found,) = findings_of(one={"ovn-bridge-mappings": "net1:br-one, net2:br-two"}).warnings
+    assert found.code == "mapping_with_blank"
+    assert 'has the bridge mapping " net2:br-two"' in found.message
 
 
 @pytest.mark.parametrize("managed", [True, False])

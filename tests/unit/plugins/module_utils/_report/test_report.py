@@ -61,13 +61,13 @@ Servers:
 def member(name: str, database: str) -> dict[str, t.Any]:
     server = ServerView("clustered", True, name == "central2", CID[database], SIDS[name], 8, f"{name}-{database}")
     answer = Answer(
-        name, database, status(name, database), server=server, version="ovsdb-server (Open vSwitch) 3.5.1\n"
+        name, database, status(name, database), server=server, version="ovsdb-server (Open vSwitch) 3.5.3\n"
     )
     return {"answers": [answer.as_dict()], "verdict": "degraded", "writable": True}
 
 
 def info(name: str) -> dict[str, t.Any]:
-    database = {"version": "3.5.1", "reason": ""}
+    database = {"version": "3.5.3", "reason": ""}
     number = NAMES.index(name) + 1
     return {
         "northd": {
@@ -162,7 +162,7 @@ def test_a_healthy_installation_reads_like_this() -> None:
         "Chassis       healthy     2/2 alive",
         "  hv1         alive       geneve 192.0.2.71, physnet1:br-ex, gateway",
         "  hv2         alive       geneve 192.0.2.72, physnet1:br-ex",
-        "Versions      equal       OVN 25.03.0, ovsdb-server 3.5.1, Northbound schema 7.11.0, Southbound schema 20.41.0",
+        "Versions      equal       OVN 25.03.0, ovsdb-server 3.5.3, Northbound schema 7.11.0, Southbound schema 20.41.0",
         "Certificates  healthy     361 days left, earliest expiry: central1 at ssl:192.0.2.1:6641",
         "Neutron                   ovn_nb_connection = ssl:192.0.2.1:6641,ssl:192.0.2.2:6641",
         "                          ovn_sb_connection = ssl:192.0.2.1:16642,ssl:192.0.2.2:16642",
@@ -431,9 +431,15 @@ def old(*fixed: str) -> t.Callable[[dict[str, t.Any]], None]:
 
 def test_faults_of_a_version_are_warnings_of_their_own() -> None:
     report = build_report(installation(old()))
-    assert report["lines"][0] == "OVN is healthy, 3 warnings"
+    assert report["lines"][0] == "OVN is healthy, 5 warnings"
     found = {finding["code"]: finding["fixed_in"] for finding in report["findings"]}
-    assert found == {"fault_join": "3.1.5", "fault_leave": "3.3.5", "fault_pre_vote": "3.3.0"}
+    assert found == {
+        "fault_join": "3.1.5",
+        "fault_leave": "3.3.5",
+        "fault_pre_vote": "3.3.8",
+        "fault_wrong_peer": "3.3.8",
+        "fault_transfer": "3.1.5",
+    }
     assert report["warnings"][0] == (
         "Northbound and Southbound: Open vSwitch 3.1.0 has a known fault, fixed in 3.1.5 or by a backport: "
         "a member may never finish to join, or lead while it joins."
@@ -442,16 +448,18 @@ def test_faults_of_a_version_are_warnings_of_their_own() -> None:
 
 def test_acknowledged_warnings_are_listed_but_not_counted() -> None:
     report = build_report(installation(old("fault_join", "fault_leave")))
-    assert report["lines"][0] == "OVN is healthy, 1 warning"
+    assert report["lines"][0] == "OVN is healthy, 3 warnings"
     assert report["lines"][-1] == (
         "Acknowledged: fault_join (fixed in Open vSwitch 3.1.5), fault_leave (fixed in Open vSwitch 3.3.5)"
     )
     assert [(f["code"], f["acknowledged"]) for f in report["findings"]] == [
         ("fault_pre_vote", False),
+        ("fault_wrong_peer", False),
+        ("fault_transfer", False),
         ("fault_join", True),
         ("fault_leave", True),
     ]
-    assert len(report["warnings"]) == 1
+    assert len(report["warnings"]) == 3
 
 
 def test_an_acknowledged_warning_leaves_its_part_healthy() -> None:
@@ -763,7 +771,7 @@ class TestKubernetes:
         assert report["problems"] == []
         assert report["lines"][1].startswith("Northbound    healthy     leader central2, 3/3 members")
         assert report["lines"][3] == "northd        healthy     active on pod2; standby on pod1"
-        assert "OVN 25.03.0, ovsdb-server 3.5.1, Northbound schema 7.11.0" in next(
+        assert "OVN 25.03.0, ovsdb-server 3.5.3, Northbound schema 7.11.0" in next(
             line for line in report["lines"] if line.startswith("Versions")
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import typing as t
 from pathlib import Path
 
@@ -14,15 +15,19 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInp
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.sizing import Size
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import central
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import (
+    ONLY_MACHINES,
     CentralClusterOptions,
     CentralMachineOptions,
     cluster_problem,
     cluster_spec,
     desired_state,
     host_share,
+    options_for_machines,
 )
 
 SPECS = Path(__file__).resolve().parents[5] / "roles/ovn_central/meta/argument_specs.yml"
+# A group of the inventory, a shared variable, keys of ovn_central_distribution, and what the inventory gives of the options for machines
+NOT_OPTIONS = ("members", "cluster_from", "northd_program", "run_directory", "schema_directory", "for_machines")
 ADDRESSES = {"c1": "192.0.2.11", "c2": "2001:db8::12", "c3": "c3"}
 
 
@@ -47,8 +52,7 @@ def cluster(given: dict[str, t.Any]) -> CentralClusterOptions:
 def test_defaults_are_those_of_the_role(options: t.Any) -> None:
     documented = yaml.safe_load(SPECS.read_text(encoding="utf-8"))["argument_specs"]["main"]["options"]
     for field in dataclasses.fields(options):
-        # a group of the inventory, a shared variable, keys of ovn_central_distribution
-        if field.name not in ("members", "cluster_from", "northd_program", "run_directory", "schema_directory"):
+        if field.name not in NOT_OPTIONS:
             factory = field.default_factory
             default = field.default if factory is dataclasses.MISSING else factory()
             assert documented[f"ovn_central_{field.name}"].get("default") == default, field.name
@@ -424,15 +428,52 @@ def test_no_replicas_are_refused_by_the_definition_not_left_out() -> None:
     [
         ({}, ""),
         ({"members": ["k1", "k2"]}, "exactly one host, the cluster of the control plane. It has k1, k2."),
-        ({"northbound_options": {"a": 1}}, "are for machines; on k1 (ovn_backend kubernetes) nothing would be done"),
-        ({"southbound_options": {"a": 1}}, "are for machines; on k1"),
-        ({"extra_connections": {"northbound": []}}, "are for machines; on k1"),
+        (
+            {
+                "for_machines": {
+                    "ovn_central_log_level": "dbg",
+                    "ovn_central_observer": False,
+                    "ovn_central_packages": "",
+                }
+            },
+            "ovn_central_log_level, ovn_central_observer: for machines only; on k1 (ovn_backend kubernetes) they have no effect.",
+        ),
+        ({"for_machines": {"ovn_central_client_networks": [], "ovn_central_distribution": {}}}, ""),
     ],
 )
 def test_what_kubernetes_cannot_do_is_said(given: dict[str, t.Any], problem: str) -> None:
     said = cluster_problem(cluster(given), "k1")
     assert problem in said
     assert bool(said) is bool(problem)
+
+
+@pytest.mark.parametrize(
+    ("variables", "found"),
+    [
+        ({}, []),
+        ({"ovn_central_replicas": 3, "ovn_firewall": "none", "ovn_central_firewall": ""}, []),
+        ({"ovn_central_log_level": "dbg"}, ["ovn_central_log_level"]),
+        ({"ovn_firewall": "managed"}, ["ovn_central_firewall (ovn_firewall)"]),
+        ({"ovn_firewall": "managed", "ovn_central_firewall": "none"}, []),
+    ],
+)
+def test_options_for_machines_of_a_host(variables: dict[str, t.Any], found: list[str]) -> None:
+    assert list(options_for_machines(variables)) == found
+
+
+def test_each_option_has_an_effect_in_kubernetes_or_is_refused_there() -> None:
+    role = SPECS.parents[1]
+    specs = yaml.safe_load(SPECS.read_text())["argument_specs"]
+    options = {name.removeprefix("ovn_central_") for name in specs["main"]["options"]}
+    refused = {*ONLY_MACHINES, "firewall"}
+    tasks = "".join(path.read_text() for path in (role / "tasks").glob("kubernetes*.yml"))
+    used = set(re.findall(r"\bovn_central_(\w+)", tasks)) | {
+        one.name for one in dataclasses.fields(CentralClusterOptions)
+    }
+    assert refused <= options
+    assert not refused & used
+    # Read before the tasks of a backend, and an exception for people alone
+    assert options - used - refused == {"backend", "managed"}
 
 
 def test_hosts_are_shared_out_once() -> None:

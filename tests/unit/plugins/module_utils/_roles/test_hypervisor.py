@@ -189,14 +189,16 @@ def test_an_underlay_has_a_bridge_and_a_unit_of_its_own() -> None:
     ],
 )
 def test_the_specification_of_a_cluster(options: dict[str, t.Any], spec: dict[str, t.Any]) -> None:
-    found = desired_state({**CLUSTER, **options})
+    found = desired_state({**CLUSTER, "node_certificates": "shared", **options})
     assert found == {"spec": spec, "tls_secret": "ovn-tls", "signs_for_nodes": False, "ineffective": []}
 
 
 @pytest.mark.parametrize(
     ("options", "signs"),
     [
-        ({"node_certificates": "own"}, True),
+        ({}, True),
+        ({"node_certificates": ""}, True),
+        ({"node_certificates": "shared"}, False),
         ({"node_certificates": "own", "tls": "no"}, False),
         ({"spec": {"tls": {"nodeCertificates": "own"}}}, True),
         ({"node_certificates": "own", "spec": {"tls": {"nodeCertificates": "shared"}}}, False),
@@ -204,6 +206,8 @@ def test_the_specification_of_a_cluster(options: dict[str, t.Any], spec: dict[st
         ({"node_certificates": "own", "tls": False, "spec": {"tls": {"enabled": True}}}, True),
     ],
     ids=[
+        "by default",
+        "empty is absent",
         "by the option",
         "without TLS",
         "by the specification",
@@ -231,7 +235,13 @@ def test_the_specification_may_name_the_secret() -> None:
         ({"gateway": "true"}, ["ovn_hypervisor_gateway (group ovn_gateways)"]),
         ({"encapsulation_ip": "192.0.2.1"}, ["ovn_hypervisor_encapsulation_ip (ovn_encapsulation_ip)"]),
         (
-            {"named": ["ovn_hypervisor_monitor_all", "ovn_hypervisor_cms_options"]},
+            {
+                "for_machines": {
+                    "ovn_hypervisor_monitor_all": False,
+                    "ovn_hypervisor_cms_options": ["a"],
+                    "ovn_hypervisor_hostname": "",
+                }
+            },
             ["ovn_hypervisor_cms_options", "ovn_hypervisor_monitor_all"],
         ),
     ],
@@ -270,12 +280,12 @@ OF_CLUSTER = {**MACHINES, "central_host": "k", "central_hosts": ["k"], "host": "
         pytest.param({}, ["ssl:192.0.2.1:6642", "ssl:[2001:db8::2]:6642"], id="machine"),
         pytest.param({"tls": "no"}, ["tcp:192.0.2.1:6642", "tcp:[2001:db8::2]:6642"], id="without TLS"),
         pytest.param(
-            {"backend": "kubernetes"},
+            {"backend": "kubernetes", "node_certificates": "shared"},
             ["ssl:192.0.2.1:16642", "ssl:[2001:db8::2]:16642"],
             id="nodes that share a certificate have no role",
         ),
         pytest.param(
-            {"backend": "kubernetes", "node_certificates": "own"},
+            {"backend": "kubernetes"},
             ["ssl:192.0.2.1:6642", "ssl:[2001:db8::2]:6642"],
             id="nodes with certificates of their own",
         ),
@@ -292,6 +302,12 @@ def test_a_control_plane_on_machines(options: dict[str, t.Any], southbound: list
     assert found["southbound"] == southbound
     assert [one.rpartition(":")[2] for one in found["northbound"]] == ["6641"] * len(southbound)
     assert (found["is_cluster"], found["asked"], found["problem"]) == (False, False, "")
+
+
+@pytest.mark.parametrize("endpoint", ["ssl://192.0.2.1:6642", "tcp:192.0.2.1/24:6642"])
+def test_endpoint_that_cannot_work_is_refused_by_its_option(endpoint: str) -> None:
+    with pytest.raises(InvalidInput, match=r"ovn_southbound_endpoints: .* Use ssl:HOST:PORT, tcp:HOST:PORT .*Nothing"):
+        find_control_plane(HOSTS, {**MACHINES, "ovn_southbound_endpoints": [endpoint]})
 
 
 def test_a_control_plane_of_others_has_one_port() -> None:
@@ -358,10 +374,10 @@ def test_endpoints_that_this_run_has_published(
         ),
         ({"answer": WITH_ROLE}, []),
         (
-            {"answer": WITH_ROLE, "backend": "kubernetes"},
+            {"answer": WITH_ROLE, "backend": "kubernetes", "node_certificates": "shared"},
             ["nodes of h1 share one", "ovn_node_certificates to own", "run c5c3.ovn.central first"],
         ),
-        ({"answer": WITH_ROLE, "backend": "kubernetes", "node_certificates": "own"}, []),
+        ({"answer": WITH_ROLE, "backend": "kubernetes"}, []),
         ({"answer": WITH_ROLE, "backend": "kubernetes", "tls": False}, []),
         ({"answer": INSIDE}, ["k is only reachable inside its cluster", "ovn_central_service_type", "h1 can connect."]),
         (

@@ -305,9 +305,8 @@ def test_the_certificate_of_a_metadata_agent(
 
 def test_a_chassis_is_not_taken_for_its_metadata_agent() -> None:
     """Which has the same name, in a run of both playbooks."""
-    both = {**AGENT, "ovn_pki_recorded": {"chassis": state(7), "metadata-agent": state(8)}}
-    for known in both["ovn_pki_recorded"].values():  # type: ignore[attr-defined]
-        known.update(holder="a", path=PAIR, issued=False)
+    more = {"holder": "a", "path": PAIR, "issued": False}
+    both = {**AGENT, "ovn_pki_recorded": {"chassis": state(7, **more), "metadata-agent": state(8, **more)}}
     assert change({"a": both}, ["a"])["change"]["certificates"] == [option("a", 7)]
     assert change({"a": both}, ["a"], kind="metadata-agent")["change"]["certificates"] == [
         option("a", 8, "metadata-agent")

@@ -41,6 +41,11 @@ def test_the_agent_has_its_own_certificate_and_the_secret() -> None:
     ]
 
 
+def test_endpoint_that_cannot_work_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="Use ssl:HOST:PORT, tcp:HOST:PORT"):
+        desired_metadata_agent(GIVEN, ["ssl://192.0.2.1:6642"], "s")
+
+
 def test_another_secret_restarts_it() -> None:
     configs = [desired_metadata_agent(GIVEN, SOUTHBOUND, secret)["config"] for secret in ("s3cret", "other")]
     first, second = (service_files(["x"], config, has_secret=True) for config in configs)

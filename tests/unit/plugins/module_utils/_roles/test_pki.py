@@ -11,6 +11,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles import pki
 Vars = dict[str, t.Any]
 GROUPS = {"ovn_central": ["plane"], "ovn_hypervisors": ["rack1", "rack2", "h1"]}
 CLUSTER: Vars = {"ovn_backend": "kubernetes"}
+SHARED: Vars = {"ovn_node_certificates": "shared"}
 
 
 def named(name: str) -> Vars:
@@ -187,7 +188,12 @@ class TestDesired:
         pytest.param({"c1": {"ovn_southbound_rbac": "no"}}, False, id="no role"),
         pytest.param({"c1": {"ovn_central_southbound_rbac": False, "ovn_southbound_rbac": True}}, False, id="option"),
         pytest.param({"c1": {}, "c2": {"ovn_tls": False}}, False, id="no TLS"),
-        pytest.param({"c1": CLUSTER}, False, id="in Kubernetes, with nodes that share a certificate"),
+        pytest.param({"c1": CLUSTER}, True, id="in Kubernetes"),
+        pytest.param(
+            {"c1": CLUSTER, "rack1": {**CLUSTER, **SHARED}},
+            False,
+            id="in Kubernetes, with nodes that share a certificate",
+        ),
     ],
 )
 def test_where_chassis_connect(central: dict[str, Vars], expected: bool) -> None:
@@ -197,19 +203,23 @@ def test_where_chassis_connect(central: dict[str, Vars], expected: bool) -> None
 @pytest.mark.parametrize(
     ("rack", "share"),
     [
-        pytest.param(CLUSTER, True, id="a hypervisor cluster"),
-        pytest.param({**CLUSTER, "ovn_hypervisor_state": "absent"}, False, id="one that is removed"),
-        pytest.param({**CLUSTER, "ovn_hypervisor_state": "gone"}, False, id="one that is gone"),
-        pytest.param({**CLUSTER, "ovn_hypervisor_tls": False}, False, id="one without TLS"),
-        pytest.param({**CLUSTER, "ovn_cluster_spec": {"tls": {"enabled": False}}}, False, id="no TLS by specification"),
-        pytest.param({**CLUSTER, "ovn_node_certificates": "own"}, False, id="nodes with certificates of their own"),
+        pytest.param(CLUSTER, False, id="a hypervisor cluster"),
+        pytest.param({**CLUSTER, **SHARED}, True, id="nodes that share a certificate"),
+        pytest.param({**CLUSTER, **SHARED, "ovn_hypervisor_state": "absent"}, False, id="one that is removed"),
+        pytest.param({**CLUSTER, **SHARED, "ovn_hypervisor_state": "gone"}, False, id="one that is gone"),
+        pytest.param({**CLUSTER, **SHARED, "ovn_hypervisor_tls": False}, False, id="one without TLS"),
+        pytest.param(
+            {**CLUSTER, **SHARED, "ovn_cluster_spec": {"tls": {"enabled": False}}}, False, id="no TLS by specification"
+        ),
         pytest.param(
             {**CLUSTER, "ovn_node_certificates": "own", "ovn_hypervisor_node_certificates": "shared"},
             True,
             id="one cluster is an exception",
         ),
         pytest.param(
-            {**CLUSTER, "ovn_cluster_spec": {"tls": {"nodeCertificates": "own"}}}, False, id="by the specification"
+            {**CLUSTER, **SHARED, "ovn_cluster_spec": {"tls": {"nodeCertificates": "own"}}},
+            False,
+            id="by the specification",
         ),
         pytest.param(
             {
@@ -228,7 +238,7 @@ def test_where_chassis_connect(central: dict[str, Vars], expected: bool) -> None
             False,
             id="own, and no TLS by specification",
         ),
-        pytest.param({}, False, id="a machine"),
+        pytest.param(SHARED, False, id="a machine"),
     ],
 )
 def test_relays_in_pods_know_chassis_by_name_unless_nodes_share_a_certificate(rack: Vars, share: bool) -> None:
