@@ -125,8 +125,7 @@ def _plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate,
         ]
     if run.accept_lost_disk:
         observed = [dataclasses.replace(o, file_class="none") if o.file_class == DISK_MISSING else o for o in observed]
-    record = latest({o.member: o.recorded for o in observed}, len(run.declared))
-    refuse_by_record(run, record, [o.member for o in observed if o.recorded and o.recorded.hold])
+    record = _read_record(run, observed)
     away = find_away(run, record, observed)
     if away and record is not None:
         return Round(step=wait_for(run, away), recorded=record)
@@ -136,6 +135,13 @@ def _plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate,
     if record.cid is None:
         return _resume_bootstrap(run, record, observed, gate, history)
     return Maintenance(run, record, observed, gate, history).round()
+
+
+def _read_record(run: Run, observed: t.Sequence[Observation]) -> Record | None:
+    """Return what the copies of the record say together; `Refused` if this run may not work with it."""
+    record = latest({o.member: o.recorded for o in observed}, len(run.declared))
+    refuse_by_record(run, record, [o.member for o in observed if o.recorded and o.recorded.hold])
+    return record
 
 
 def _refuse_forgotten_disks(run: Run, observed: t.Sequence[Observation]) -> None:
@@ -167,8 +173,7 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
     run = _with_known_spelling(run, observations)
     declared = [o for o in observations.values() if o.member in run.declared]
     observed = [dataclasses.replace(o, start_problem=o.host_problem) for o in declared]
-    record = latest({o.member: o.recorded for o in observed}, len(run.declared))
-    refuse_by_record(run, record, [o.member for o in observed if o.recorded and o.recorded.hold])
+    record = _read_record(run, observed)
     refuse_away(run, record, observed, find_away(run, record, observed))
     if any(o.file_class in ("unexamined", "unknown") and not o.connected for o in observed):
         cids = find_cluster_ids(observed)

@@ -69,16 +69,21 @@ def _too_few(step: Step, predicted: t.Mapping[str, Observation]) -> bool:
     record = next((o.record for o in predicted.values() if o.record), None) or {}
     members = [name for name, member in (record.get("members") or {}).items() if member["state"] != "expected"]
     running = {name for name, o in predicted.items() if o.running} | set(step.members)
-    return step.action == "start" and bool(record.get("cid")) and 2 * len(running.intersection(members)) <= len(members)
+    return (
+        step.action == "start"
+        and bool(record.get("cid"))
+        and len(running.intersection(members)) < majority(len(members))
+    )
 
 
 def predicted_gate(name: Name, observations: t.Sequence[Observation], member: str | None) -> str:
     """Stand for gates that cannot be known yet: all are open, but for a stop that leaves no majority of the leader's list."""
-    left = {o.sid[:4] for o in observations if o.running and o.sid and o.member != member}
-    listed = next((set(o.listed) for o in observations if o.leader and o.connected), set())
-    if name not in OF_STOPS or not listed or len(left & listed) >= majority(len(listed)):
+    leader = newest_leader(observations)
+    if name not in OF_STOPS or leader is None or not leader.listed:
         return ""
-    return f"without {member} only {len(left & listed)} of {len(listed)} members are left"
+    left = len({o.sid[:4] for o in observations if o.running and o.sid and o.member != member} & set(leader.listed))
+    size = len(leader.listed)
+    return "" if left >= majority(size) else f"without {member} only {left} of {size} members are left"
 
 
 def _after(step: Step, predicted: dict[str, Observation]) -> dict[str, Observation]:
