@@ -168,7 +168,10 @@ def test_an_ovn_controller_of_others_is_named(theirs: Vswitch, southbound: RaftC
     keys = {"ovn-remote": southbound.sockets[0], "ovn-encap-type": "geneve", "ovn-encap-ip": "192.0.2.21"}
     theirs.vsctl("set", "Open_vSwitch", ".", *(f'external_ids:{key}="{value}"' for key, value in keys.items()))
     controller = theirs.start_controller()
-    until(lambda: "br-int" in theirs.bridges(), "their integration bridge")
+    until(
+        lambda: "ovn-startup-ts" in theirs.dump(),
+        "their integration bridge, with all that its ovn-controller writes at first",
+    )
     before = theirs.dump()
     problem = found_on(theirs, run_module, mode="existing", database=theirs.endpoint)["problem"]
     assert f"ovn-controller (pid {controller.pid}," in problem

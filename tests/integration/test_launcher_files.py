@@ -16,6 +16,7 @@ from _loopback import LoopbackBackend
 from test_scenarios import OnLoopback, rot
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness import Entry
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import assess
 
 cluster = _launcher_cases.cluster  # fixture
@@ -195,8 +196,10 @@ def test_a_loss_stays_visible_after_newer_writes(daemons: None) -> None:
             site.write()
         leader = backend.leader
         assert leader is not None
-        until(lambda: len(leader.member.ask().terms.bounds) > 1, "the terms of the new log")
         first.is_on = True
+        lost = first.member.observe().witness_entry
+        assert lost is not None
+        until(lambda: leader.member.ask().terms.contradicts(Entry(*lost)), "the terms of the new log")
         with pytest.raises(
             Refused, match=rf"{first.id} remembers log entry .* of the leader {leader.id} has another one there"
         ):

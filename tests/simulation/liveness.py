@@ -198,8 +198,9 @@ def _smaller_side(world: World, match: re.Match[str]) -> bool:
             if slot.file and world.acknowledged[database] and world.acknowledged[database] <= slot.file.writes
         }
         record = world.config_map[database]
-        if not keep and record is not None and record.cid:  # nothing was ever acknowledged
-            keep = {record.cid}
+        if not keep:  # nothing was ever acknowledged
+            served = {slot.server.data.cid for _host, slot in world.slots(database) if slot.server}
+            keep = {record.cid} if record is not None and record.cid else served
         for _host, slot in world.slots(database):
             if keep and slot.file is not None and slot.file.cid not in keep:
                 slot.end()

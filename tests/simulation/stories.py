@@ -705,6 +705,12 @@ STORIES: tuple[Named, ...] = (
         ),
     ),
     Named(
+        "a changed address is corrected while no member leads with the old settings",
+        "the doubt about an address keeps no run from the restart that brings a leader back",
+        "new pods",
+        (("wrong_address", "ovn-northbound-2"), RUN, ("recreate",), ("bad_settings",), RUN),
+    ),
+    Named(
         "two old copies are accepted",
         "a run that accepts old copies gives up what they lack, and nothing else",
         "three machines",

@@ -164,7 +164,7 @@ class Maintenance:
                 f"start {self.cluster.database} on {', '.join(startable)} from the files that are there",
             )
         step = self._without_leader() if self.cluster.leader is None else self._with_leader()
-        if self.cluster.undecided and (step is None or step.action == "wait"):
+        if self.cluster.undecided and (step is None or step.action == "wait") and not self._outdated_without_leader():
             raise Refused(self.cluster.undecided)
         if stopped and (step is None or step.action == "wait"):
             raise Refused(
@@ -262,16 +262,10 @@ class Maintenance:
             if o.is_lost and self.cluster.record.members[o.member].state == "confirmed":
                 self._refuse_unexamined(f"{o.member} has to join again")  # whoever is elected
         self._refuse_gone()
-        outdated = tuple(o.member for o in running if o.restart_reason and not o.is_lost)
+        outdated = self._outdated_without_leader()
         timers = [status.election_timer for o in running if (status := status_of(o)) is not None]
         patience = 3 * max(timers, default=OVSDB_ELECTION_TIMER) / 1000 + _ELECTION_SLACK
-        if (
-            outdated
-            and self.cluster.run.restart
-            and not self.cluster.run.adopt  # these are served, if at all, by what runs them now: one at a time or none
-            and not self.cluster.missing
-            and self.history.leaderless > patience
-        ):
+        if outdated and self.history.leaderless > patience:
             for name in outdated:
                 self.steps.refuse_start_problem(self.cluster.observations[name])
             # All at once: no client is served now, and one alone may not understand the others.
@@ -281,6 +275,14 @@ class Maintenance:
         why = f", which alone knows whose file {', '.join(doubtful)} has" if doubtful else ""
         reason = f"wait for {self.cluster.database} to elect a leader{why}{self._advise_start()}"
         return Step("wait", tuple(o.member for o in running), reason)
+
+    def _outdated_without_leader(self) -> tuple[str, ...]:
+        """Return the members whose new settings may be what lets them elect a leader; a run restarts them if none leads for some time."""
+        run = self.cluster.run
+        # Those of an adoption are served, if at all, by what runs them now: one at a time or none.
+        if self.cluster.leader is not None or self.cluster.missing or run.adopt or not run.restart:
+            return ()
+        return tuple(o.member for o in self.cluster.running() if o.restart_reason and not o.is_lost)
 
     def _refuse_without_quorum(self) -> None:
         """Raise `Refused` if nobody can lead. Who still calls itself leader has not noticed yet; a member that was not examined may lead alone by now."""

@@ -545,6 +545,8 @@ def test_changed_address_without_a_leader_keeps_no_member_from_its_restart() -> 
     waiting = [up("c1", record, connected=False), up("c2", record, leader=False, connected=False), joiner]
     with pytest.raises(Refused, match="c3 has the northbound address"):
         decide(waiting, run)
+    outdated = [dataclasses.replace(o, restart_reason="its settings have changed") for o in waiting[:2]]
+    assert step(decide([*outdated, joiner], run))[:2] == ("wait", ("c1", "c2"))
 
 
 def test_adoption_records_no_server_that_has_left_its_cluster() -> None:
