@@ -73,7 +73,6 @@ UNREACHED: dict[str, str] = {
     "but only … was allowed to create one": "the launcher refuses to create without a permit: a second lock",
     "remembers log entry … of term": "launchers of the model keep every member that lacks an entry from voting: tests on daemons",
     "is about": _ONE_TEXT,
-    "The copies of the state record of": "two runs that write at the same time hold no lock: a second lock",
     "The state record has format": _ONE_TEXT,
     "The state record is damaged": _ONE_TEXT,
     "The state record of … is damaged": _ONE_TEXT,
