@@ -711,6 +711,15 @@ STORIES: tuple[Named, ...] = (
         (("wrong_address", "ovn-northbound-2"), RUN, ("recreate",), ("bad_settings",), RUN),
     ),
     Named(
+        "a removed server is adopted with a wrong address",
+        "the declared address of a server that was removed can be corrected before it joins again",
+        "two databases",
+        (
+            *(("wrong_address", "m2"), during((2, ("kick", "m2"))), ("cut", "m1")),
+            *(("lose_all_records",), RUN),
+        ),
+    ),
+    Named(
         "two old copies are accepted",
         "a run that accepts old copies gives up what they lack, and nothing else",
         "three machines",

@@ -85,9 +85,8 @@ class RecordedCluster:
         if member.sid is not None and (self.leader is None or not self.is_unlisted(member.sid)):
             return False
         sid = o.sid or o.file_sid
-        is_joiner = (
-            o.file_class in ("joining", "joining-outdated") and self.leader is not None and self.is_unlisted(sid)
-        )
+        # A server that was removed goes on without its database, and joins again like one that never did.
+        is_joiner = o.file_class in ("joining", "joining-outdated", "left") and self.is_unlisted(sid)
         is_blank = not o.running and (
             o.file_class in ("none", "empty") or (o.file_class in NEVER_STARTS and self.is_unlisted(o.file_sid))
         )
