@@ -205,12 +205,14 @@ def test_a_loss_stays_visible_after_newer_writes(daemons: None) -> None:
         ):
             backend.run()
         assert first.server_pid() is None
-        first.start()
 
         def reasons() -> set[str]:
             return {reason.code for reason in assess([host.member.ask() for host in backend.hosts]).reasons}
 
-        until(lambda: "lost_writes" in reasons(), "the first member has found out")
+        assert "lost_writes" in reasons(), "of a member that is down"
+        first.start()
+        until(lambda: first.member.ask().terms.lost, "the first member has found out")
+        assert "lost_writes" in reasons()
         first.stop()
         first.start()
         reason = first.root / "state/reason"

@@ -175,6 +175,7 @@ sample() {
     sync -d "$file" 2>/dev/null || return 0
     raise "$highest"
     [ -z "$term" ] || raise_entry "$term" "$highest"
+    publish_terms
     known_disk=$disk
     keep_witness "$server_sid" ''
 }
@@ -194,10 +195,10 @@ find_lost_entry() {
     lost="$entry_term $entry_index"
     say "$who: acknowledged writes were lost: log entry $entry_index was of term $entry_term, and is of term $there now."
 }
-# For runs and verify, beside the sockets: which committed entries are of which term, as far as the end of the log shows it.
+# For runs and verify, beside the sockets: which committed entries are of which term, as far as the end of the log shows it, and the last that was known.
 publish_terms() {
     if [ -z "$bounds" ] || { [ -n "$term" ] && [ "$term" != "$bounds_term" ]; }; then bounds=$(bounds_of_terms) bounds_term=$term; fi
-    published="$bounds${lost:+${newline}lost $lost}"
+    published="$bounds${lost:+${newline}lost $lost}${entry_term:+${newline}committed $server_sid $entry_term $entry_index}"
     [ "$published" = "$terms" ] || { printf '%s\n' "$published" >"$terms_file.new" && mv -f "$terms_file.new" "$terms_file" && terms=$published; }
 }
 # `term INDEX TERM`: from this entry on, up to the next line. Of entries with one index the last one counts, it has replaced the others.

@@ -54,7 +54,7 @@ class Answer:
     problems: tuple[Problem, ...] = ()
     contents: Contents | None = None  # what its tables hold, if they were read
     taken: float = 0.0  # seconds since 1970 on the machine that asked
-    log_terms: str | None = None  # what the launcher of a running member publishes of its log, the text
+    log_terms: str | None = None  # what the launcher of the member has published of its log, the text
 
     @functools.cached_property
     def status(self) -> ClusterStatus | None:

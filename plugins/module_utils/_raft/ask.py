@@ -79,7 +79,6 @@ def _ask_control(control_socket: str, database: str, deadline: Deadline, twice: 
         found: dict[str, t.Any] = {
             "cluster_status": text,
             "version": str(connection.call("version", [])),
-            "log_terms": _read_log_terms(control_socket),
         }
         if twice and status.role == "leader" and deadline.left() > 2 * _SAMPLE_PAUSE:
             time.sleep(_SAMPLE_PAUSE)
@@ -145,7 +144,8 @@ def ask_member(
     if endpoint is not None:
         place = endpoint
         questions.append(lambda: _ask_server(place, database, tls or TlsFiles(), deadline))
-    found: dict[str, t.Any] = {}
+    # Of a member that is down, too: what it remembers may contradict the others.
+    found: dict[str, t.Any] = {"log_terms": _read_log_terms(control_socket) if control_socket is not None else None}
     problems: list[Problem] = []
     for question in questions:
         try:

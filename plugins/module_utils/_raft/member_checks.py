@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from .answer import Answer, host_of
+from .cluster_witness import Entry
 from .findings import VerdictFindings, list_members
 from .parse import ListedServer
 from .version import faults
@@ -98,6 +99,7 @@ class MemberChecks:
                 self.findings.problem("joining", answer.member, f"{answer.member} is joining the cluster{remotes}.")
         for answer in view.members:
             self._member(answer)
+        self._memories()
         for server in view.listed:
             if (
                 view.leader is None
@@ -148,15 +150,8 @@ class MemberChecks:
                 name,
                 f"{name} is unresponsive to the leader, which heard it {age}. Check the Raft port between them: firewall, certificates, routes.",
             )
-        lost = answer.terms.lost
-        if lost is not None:
-            self.findings.problem(
-                "lost_writes",
-                name,
-                f"Acknowledged writes were lost: {name} had log entry {lost.log_index} of term {lost.term}, and its log has another one there. Repair the "
-                "networks from Neutron (neutron-ovn-db-sync-util), then accept the loss with accept_rollback of ovn_cluster, "
-                "ovn_central_accept_rollback on machines.",
-            )
+        if answer.terms.lost is not None:
+            self._lost_writes(name, answer.terms.lost, "its log")
         self._lag(answer, entry)
         if status is not None and status.unknown_lines:
             self.findings.warning(
@@ -164,6 +159,29 @@ class MemberChecks:
                 name,
                 f'{name} prints a status line that is not known here: "{status.unknown_lines[0][:100]}".',
             )
+
+    def _memories(self) -> None:
+        """Newer writes hide from the length of the leader's log that it lacks what a member had, perhaps one that is down."""
+        leader, listed = self.view.leader, {server.sid for server in self.view.listed}
+        for answer in self.view.answers:
+            sid, entry = answer.terms.committed or ("", None)
+            if (
+                leader is not None
+                and entry is not None
+                and answer.terms.lost is None  # said already
+                and sid[:4] in listed
+                and leader.terms.contradicts(entry)
+            ):
+                self._lost_writes(answer.member, entry, f"the log of the leader {leader.member}")
+
+    def _lost_writes(self, member: str, entry: Entry, log: str) -> None:
+        self.findings.problem(
+            "lost_writes",
+            member,
+            f"Acknowledged writes were lost: {member} had log entry {entry.log_index} of term {entry.term}, and {log} has another one there. Repair the "
+            "networks from Neutron (neutron-ovn-db-sync-util), then accept the loss with accept_rollback of ovn_cluster, "
+            "ovn_central_accept_rollback on machines.",
+        )
 
     def _lag(self, answer: Answer, entry: ListedServer | None) -> None:
         lag = self._lag_of(answer, entry)

@@ -18,10 +18,12 @@ class LogTerms(t.NamedTuple):
     """What a launcher publishes of its server's log. `bounds` are ascending pairs of index and term: from this index on, up to the next pair.
 
     The last pair may be older than the latest election, so it gives a lowest term only. `lost` was committed and is not in the log any more.
+    `committed` has the whole server id and the last entry that was known to be committed, which a server that is down remembers by it.
     """
 
     bounds: tuple[tuple[int, int], ...] = ()
     lost: Entry | None = None
+    committed: tuple[str, Entry] | None = None
 
     def contradicts(self, entry: Entry) -> bool:
         """Return whether this log cannot hold a committed entry. Terms never fall along a log; what a snapshot has replaced is unknown."""
@@ -32,8 +34,8 @@ class LogTerms(t.NamedTuple):
 
 
 def parse_log_terms(text: str) -> LogTerms:
-    """Read the lines of the launcher: `term INDEX TERM`, `lost TERM INDEX`. An unknown line is skipped."""
-    bounds, lost = list[tuple[int, int]](), None
+    """Read the lines of the launcher: `term INDEX TERM`, `lost TERM INDEX`, `committed SERVER-ID TERM INDEX`. An unknown line is skipped."""
+    bounds, lost, committed = list[tuple[int, int]](), None, None
     for line in text.splitlines():
         kind, *fields = line.split() or [""]
         numbers = [number for number in map(number_or_none, fields) if number is not None]
@@ -41,7 +43,9 @@ def parse_log_terms(text: str) -> LogTerms:
             bounds.append((numbers[0], numbers[1]))
         elif kind == "lost" and len(numbers) == 2:
             lost = Entry(*numbers)
-    return LogTerms(tuple(bounds), lost)
+        elif kind == "committed" and len(fields) == 3 and len(numbers) == 2:
+            committed = fields[0], Entry(*numbers)
+    return LogTerms(tuple(bounds), lost, committed)
 
 
 @dataclasses.dataclass(frozen=True)

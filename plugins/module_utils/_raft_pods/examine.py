@@ -303,7 +303,7 @@ def _answer(database: str, member: str, parts: dict[str, list[_Part]], taken: fl
     if version.code == 0:
         found["version"] = version.text
     terms = parts.get("terms", [_Part(1, "", "")])[-1]
-    if terms.code == 0 and "cluster_status" in found:
+    if terms.code == 0:
         found["log_terms"] = terms.text
     if not found and not parts:
         return failed_answer(member, database, "bad_answer", f"Pod {member} gave no answer about its database.")

@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, failed_answer
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.parse import parse_cluster_status
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import assess
 
@@ -549,6 +549,25 @@ def test_lost_entry_of_one_member_is_a_problem_of_the_cluster(paper: t.Any) -> N
         ["lost_writes"],
     )
     assert "m2 had log entry 12 of term 5" in verdict.reasons[0].message
+
+
+@pytest.mark.parametrize(
+    ("of", "entry", "codes"),
+    [(3, "3 12", {"member_missing", "lost_writes"}), (3, "1 8", {"member_missing"}), (9, "3 12", {"member_missing"})],
+    ids=["another entry", "an entry that is there", "a server that was removed"],
+)
+def test_what_a_member_that_is_down_remembers_is_compared_with_the_leader(
+    paper: t.Any, of: int, entry: str, codes: set[str]
+) -> None:
+    leader, *others = paper.Raft(3).dead(3).answers()
+    leader = dataclasses.replace(leader, log_terms="term 2 1\nterm 10 7\n")
+    sid = paper.sid(of)
+    down = dataclasses.replace(
+        failed_answer("m3", leader.database, "unreachable", "m3 is down."), log_terms=f"committed {sid} {entry}\n"
+    )
+    verdict = assess([leader, *(answer for answer in others if answer.member != "m3"), down], 3)
+    assert codes <= {reason.code for reason in verdict.reasons}
+    assert ("lost_writes" in {reason.code for reason in verdict.reasons}) == ("lost_writes" in codes)
 
 
 def test_members_are_described(paper: t.Any) -> None:

@@ -77,6 +77,7 @@ def test_committed_entry_contradicts_a_log_without_it(entry: Entry, contradicts:
 def test_log_without_published_terms_contradicts_nothing() -> None:
     assert not parse_log_terms("lost 2 10\n").contradicts(Entry(7, 1))
     assert parse_log_terms("lost 2 10\n").lost == Entry(2, 10)
+    assert parse_log_terms("committed abcd 2 10\ncommitted abcd 2\n").committed == ("abcd", Entry(2, 10))
 
 
 @pytest.mark.parametrize(("text", "number"), [("12", 12), ("", None), (None, None), ("-1", None), ("²", None)])
