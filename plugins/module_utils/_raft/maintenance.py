@@ -130,7 +130,7 @@ class Maintenance:
         if self.history.ahead is not None and self.history.ahead > last:
             raise Refused(
                 f"{self.cluster.database} lost acknowledged writes: {witness} remembers log entry {index}, and the log of the leader "
-                f"{self.cluster.leader.member} ends at {last}. An old copy of a database was started. Nothing was changed. "
+                f"{self.cluster.leader.member} ends at {last}. An old copy of a database was started. This run changes nothing more. "
                 f"Restore a member that has the newer entries, or accept the loss with {self.cluster.run.texts.accept_rollback}."
             )
         self.ahead = index
@@ -148,7 +148,7 @@ class Maintenance:
             if entry is not None and not self.cluster.is_unlisted(o.sid or o.file_sid) and terms.contradicts(entry):
                 raise Refused(
                     f"{self.cluster.database} lost acknowledged writes: {o.member} remembers log entry {entry.log_index} of term {entry.term}, and the log of "
-                    f"the leader {leader.member} has another one there. An old copy or a damaged file was started. Nothing was changed. "
+                    f"the leader {leader.member} has another one there. An old copy or a damaged file was started. This run changes nothing more. "
                     f"Keep the file of {o.member}, which may have the entry, or accept the loss with {self.cluster.run.texts.accept_rollback}."
                 )
 
@@ -164,7 +164,8 @@ class Maintenance:
                 f"start {self.cluster.database} on {', '.join(startable)} from the files that are there",
             )
         step = self._without_leader() if self.cluster.leader is None else self._with_leader()
-        if self.cluster.undecided and (step is None or step.action == "wait") and not self._outdated_without_leader():
+        may_elect = set(self._outdated_without_leader()) & set(self.cluster.voters())
+        if self.cluster.undecided and (step is None or step.action == "wait") and not may_elect:
             raise Refused(self.cluster.undecided)
         if stopped and (step is None or step.action == "wait"):
             raise Refused(

@@ -150,8 +150,6 @@ class MemberChecks:
                 name,
                 f"{name} is unresponsive to the leader, which heard it {age}. Check the Raft port between them: firewall, certificates, routes.",
             )
-        if answer.terms.lost is not None:
-            self._lost_writes(name, answer.terms.lost, "its log")
         self._lag(answer, entry)
         if status is not None and status.unknown_lines:
             self.findings.warning(
@@ -161,17 +159,13 @@ class MemberChecks:
             )
 
     def _memories(self) -> None:
-        """Newer writes hide from the length of the leader's log that it lacks what a member had, perhaps one that is down."""
+        """Compare what members remember with their own logs and that of the leader, whose length newer writes restore; also of members that are down."""
         leader, listed = self.view.leader, {server.sid for server in self.view.listed}
         for answer in self.view.answers:
-            sid, entry = answer.terms.committed or ("", None)
-            if (
-                leader is not None
-                and entry is not None
-                and answer.terms.lost is None  # said already
-                and sid[:4] in listed
-                and leader.terms.contradicts(entry)
-            ):
+            lost, (sid, entry) = answer.terms.lost, answer.terms.committed or ("", None)
+            if lost is not None and (answer in self.view.members or sid[:4] in listed):
+                self._lost_writes(answer.member, lost, "its log")
+            elif leader is not None and entry is not None and sid[:4] in listed and leader.terms.contradicts(entry):
                 self._lost_writes(answer.member, entry, f"the log of the leader {leader.member}")
 
     def _lost_writes(self, member: str, entry: Entry, log: str) -> None:

@@ -15,7 +15,7 @@ import dataclasses
 import time
 import typing as t
 
-from .._errors import Changed, Refused, TimedOut
+from .._errors import Changed, TimedOut
 from .backend import RaftBackend
 from .gates import gate_reason
 from .observation import DISK_MISSING, STARTABLE, Observation
@@ -29,14 +29,13 @@ class RoundProgress:
     """What the next round has to know of the rounds before. Times are seconds of the clock that `next_round` is given.
 
     `reason` is the step that was planned last, and `since` when it was planned first. `leaderless_since` is the first of the observations
-    without a leader, `ahead` the highest log index that a witness knew and no leader had. `acted`: a round before has done a step.
+    without a leader, `ahead` the highest log index that a witness knew and no leader had.
     """
 
     reason: str = ""
     since: float = 0.0
     leaderless_since: float | None = None
     ahead: int | None = None
-    acted: bool = False
 
     def as_dict(self) -> dict[str, t.Any]:
         return dataclasses.asdict(self)
@@ -53,21 +52,18 @@ def next_round(
 ) -> tuple[Round, RoundProgress]:
     """Return the next round and what to hand to the one after it.
 
-    `Refused` if a rule forbids to go on, `TimedOut` if the same step has been due for `run.wait_timeout` seconds. This round changes nothing then.
+    `Refused` if a rule forbids to go on, `TimedOut` if the same step has been due for `run.wait_timeout` seconds. Nothing was changed then.
     """
     led = any(o.leader and o.connected for o in observations.values())
     leaderless_since = None if led else (progress.leaderless_since if progress.leaderless_since is not None else now)
     leaderless = 0.0 if leaderless_since is None else now - leaderless_since
-    try:
-        decided = plan_round(run, observations, gate, History(leaderless, progress.ahead))
-    except Refused as e:
-        raise _refused_after(progress, e) from e
+    decided = plan_round(run, observations, gate, History(leaderless, progress.ahead))
     if decided.record is not None:
         held = hold_back(decided, observations, run.declared if able_to_start is None else able_to_start)
         if held is not decided.record:
             decided = dataclasses.replace(decided, record=held)
     if decided.refusal is not None and decided.record is None:
-        raise _refused_after(progress, decided.refusal)
+        raise decided.refusal
     reason = decided.step.reason if decided.step else ""
     # The reason of a gate has figures that change: the step counts, not what it waits for.
     kind = _kind(decided.step)
@@ -77,14 +73,7 @@ def next_round(
             f"Timed out after {run.wait_timeout:g} s waiting for this step: {reason}. No data was lost and no member is half-way in a step: correct the "
             "cause, then run again."
         )
-    acted = progress.acted or (decided.step is not None and decided.step.action != "wait")
-    return decided, RoundProgress(kind, since, leaderless_since, decided.ahead, acted)
-
-
-def _refused_after(progress: RoundProgress, refusal: Refused) -> Refused:
-    """A run may refuse what its own first steps have brought to light, such as the log of a member that it has started."""
-    more = str(refusal).replace("Nothing was changed.", "Nothing more was changed.")
-    return Refused(more) if progress.acted else refusal
+    return decided, RoundProgress(kind, since, leaderless_since, decided.ahead)
 
 
 def _kind(step: Step | None) -> str:

@@ -124,8 +124,7 @@ def next_turn(
         rounds[turn] = dataclasses.replace(rounds[turn], step=None)
     for database, decided in rounds.items():
         if database != turn and not (decided.step and decided.step.action == "wait"):
-            # A step that has not got its turn is not late.
-            after[database] = RoundProgress(acted=database in progress and progress[database].acted)
+            del after[database]  # a step that has not got its turn is not late
     step = rounds[turn].step if turn else None
     observe = [turn] if step is not None and step.action in _ALONE else remaining
     return Turn(turn, rounds, refusals, after, tuple(remaining), tuple(observe), missing)

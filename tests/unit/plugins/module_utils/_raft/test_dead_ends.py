@@ -547,6 +547,10 @@ def test_changed_address_without_a_leader_keeps_no_member_from_its_restart() -> 
         decide(waiting, run)
     outdated = [dataclasses.replace(o, restart_reason="its settings have changed") for o in waiting[:2]]
     assert step(decide([*outdated, joiner], run))[:2] == ("wait", ("c1", "c2"))
+    with pytest.raises(Refused, match="c3 has the northbound address"):  # its own settings let nobody elect a leader
+        decide(
+            [*waiting[:2], dataclasses.replace(joiner, running=True, restart_reason="its settings have changed")], run
+        )
 
 
 def test_adoption_records_no_server_that_has_left_its_cluster() -> None:

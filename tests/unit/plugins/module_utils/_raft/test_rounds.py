@@ -145,19 +145,6 @@ def test_the_same_step_is_due_for_no_longer_than_the_limit() -> None:
         next_round(run(wait_timeout=60), world, progress, 61.0, gate=open_gate)
 
 
-def test_what_is_refused_after_a_step_does_not_say_that_nothing_was_changed() -> None:
-    world = {name: up(name) for name in NAMES}
-    moved = Run("northbound", {**run().declared, "m2": "tcp:198.51.100.2:6643"}, "run", "now")
-    with pytest.raises(Refused, match=r"Nothing was changed\.$"):
-        next_round(moved, world, RoundProgress(), 0.0, gate=open_gate)
-    world["m2"] = down = Observation(
-        "m2", record=record().as_dict(), file_class="member", file_cid=CID, file_sid=sid("m2")
-    )
-    _decided, progress = next_round(run(), {**world, "m2": down}, RoundProgress(), 0.0, gate=open_gate)
-    with pytest.raises(Refused, match=r"Nothing more was changed\.$"):
-        next_round(moved, world, RoundProgress(**progress.as_dict()), 1.0, gate=open_gate)
-
-
 # --- the order --------------------------------------------------------------------------------------------------------
 
 

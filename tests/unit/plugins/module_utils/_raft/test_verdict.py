@@ -552,18 +552,23 @@ def test_lost_entry_of_one_member_is_a_problem_of_the_cluster(paper: t.Any) -> N
 
 
 @pytest.mark.parametrize(
-    ("of", "entry", "codes"),
-    [(3, "3 12", {"member_missing", "lost_writes"}), (3, "1 8", {"member_missing"}), (9, "3 12", {"member_missing"})],
-    ids=["another entry", "an entry that is there", "a server that was removed"],
+    ("of", "lines", "codes"),
+    [
+        (3, "3 12", {"member_missing", "lost_writes"}),
+        (3, "7 20\nlost 3 12", {"member_missing", "lost_writes"}),
+        (3, "1 8", {"member_missing"}),
+        (9, "3 12\nlost 3 12", {"member_missing"}),
+    ],
+    ids=["another entry", "found out before", "an entry that is there", "a server that was removed"],
 )
 def test_what_a_member_that_is_down_remembers_is_compared_with_the_leader(
-    paper: t.Any, of: int, entry: str, codes: set[str]
+    paper: t.Any, of: int, lines: str, codes: set[str]
 ) -> None:
     leader, *others = paper.Raft(3).dead(3).answers()
     leader = dataclasses.replace(leader, log_terms="term 2 1\nterm 10 7\n")
     sid = paper.sid(of)
     down = dataclasses.replace(
-        failed_answer("m3", leader.database, "unreachable", "m3 is down."), log_terms=f"committed {sid} {entry}\n"
+        failed_answer("m3", leader.database, "unreachable", "m3 is down."), log_terms=f"committed {sid} {lines}\n"
     )
     verdict = assess([leader, *(answer for answer in others if answer.member != "m3"), down], 3)
     assert codes <= {reason.code for reason in verdict.reasons}
