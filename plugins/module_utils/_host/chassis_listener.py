@@ -84,7 +84,7 @@ def _hand_over(member: LocalMember, plan: RemotesPlan, listener: Listener, param
                     "The member listens there again. See its log, journalctl -u c5c3-ovn-southbound-relay, then run again."
                 )
             # A server tries again to listen whenever something wakes it.
-            appctl(params["relay_control_socket"], "version", deadline=deadline)
+            appctl(params["relay_control_socket"], "version", deadline=Deadline(params["timeout"]))
             time.sleep(_PAUSE)
     except OvnError:
         with contextlib.suppress(OvnError):
