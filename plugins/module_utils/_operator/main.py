@@ -9,7 +9,6 @@ The process of the operator: `python3 -m ansible_collections.c5c3.ovn.plugins.mo
 from __future__ import annotations
 
 import argparse
-import contextlib
 import logging
 import os
 import platform
@@ -29,6 +28,7 @@ from .target import Options, Shared
 
 _LOG = logging.getLogger("c5c3.ovn.operator")
 _LEASE = "ovn-operator"
+_ENDING = (signal.SIGTERM, signal.SIGINT)
 _GRACE = 25.0  # seconds for runs in progress: a kubelet gives a pod 30
 
 
@@ -76,6 +76,8 @@ def _parse(arguments: t.Sequence[str]) -> argparse.Namespace:
 
 def main(arguments: t.Sequence[str] = tuple(sys.argv[1:])) -> int:
     options = _parse(arguments)
+    # Before there are threads, which inherit it: the kernel may hand a signal to any of them, and this one would not wake up.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     logging.basicConfig(
         level=options.log_level.upper(), format="%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%dT%H:%M:%S%z"
     )
@@ -88,11 +90,11 @@ def main(arguments: t.Sequence[str] = tuple(sys.argv[1:])) -> int:
         return 1
     operator = Operator(shared)
     serve(shared.metrics, options.metrics_port, operator.is_healthy, lambda: True)
-    ended = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda _number, _frame: ended.set())
-
     lost = threading.Event()
+
+    def end() -> None:
+        lost.set()
+        os.kill(os.getpid(), signal.SIGTERM)
 
     def start_leading() -> None:
         _LOG.info("Leading; looking after OVNClusters in %s", options.namespace or "all namespaces")
@@ -102,8 +104,7 @@ def main(arguments: t.Sequence[str] = tuple(sys.argv[1:])) -> int:
     def stop_leading() -> None:
         # Another process may lead already: this one ends at once, whatever it is doing, and begins anew as a candidate.
         _LOG.error("The Lease %s/%s was lost", options.leader_namespace, _LEASE)
-        lost.set()
-        ended.set()
+        end()
 
     identity = f"{os.environ.get('POD_NAME') or platform.node()}-{secrets.token_hex(4)}"
 
@@ -112,11 +113,10 @@ def main(arguments: t.Sequence[str] = tuple(sys.argv[1:])) -> int:
             lead(_LEASE, options.leader_namespace, identity, start_leading, stop_leading)
         except Exception:
             _LOG.exception("The election has failed")
-        lost.set()
-        ended.set()
+        end()
 
     threading.Thread(target=run_election, name="election", daemon=True).start()
-    ended.wait()
+    signal.sigwait(_ENDING)
     finished = operator.stop(0 if lost.is_set() else _GRACE)
     _LOG.info("Ended%s", "" if finished else "; a run was cut off, and the next leader goes on with it")
     code = 1 if lost.is_set() else 0
@@ -127,5 +127,4 @@ def main(arguments: t.Sequence[str] = tuple(sys.argv[1:])) -> int:
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt):
-        raise SystemExit(main())
+    raise SystemExit(main())
