@@ -92,19 +92,13 @@ def main(arguments: t.Sequence[str] = tuple(sys.argv[1:])) -> int:
     serve(shared.metrics, options.metrics_port, operator.is_healthy, lambda: True)
     lost = threading.Event()
 
-    def end() -> None:
-        lost.set()
-        os.kill(os.getpid(), signal.SIGTERM)
-
     def start_leading() -> None:
         _LOG.info("Leading; looking after OVNClusters in %s", options.namespace or "all namespaces")
         shared.metrics.leader.set(1)
         operator.start()
 
     def stop_leading() -> None:
-        # Another process may lead already: this one ends at once, whatever it is doing, and begins anew as a candidate.
         _LOG.error("The Lease %s/%s was lost", options.leader_namespace, _LEASE)
-        end()
 
     identity = f"{os.environ.get('POD_NAME') or platform.node()}-{secrets.token_hex(4)}"
 
@@ -113,7 +107,9 @@ def main(arguments: t.Sequence[str] = tuple(sys.argv[1:])) -> int:
             lead(_LEASE, options.leader_namespace, identity, start_leading, stop_leading)
         except Exception:
             _LOG.exception("The election has failed")
-        end()
+        # Another process may lead already: this one ends at once, whatever it is doing, and begins anew as a candidate.
+        lost.set()
+        os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=run_election, name="election", daemon=True).start()
     signal.sigwait(_ENDING)

@@ -76,10 +76,7 @@ def _ask_control(control_socket: str, database: str, deadline: Deadline, twice: 
                 return {"problems": (Problem("no_database", message),), "version": str(connection.call("version", []))}
             raise
         status = parse_cluster_status(text)
-        found: dict[str, t.Any] = {
-            "cluster_status": text,
-            "version": str(connection.call("version", [])),
-        }
+        found: dict[str, t.Any] = {"cluster_status": text, "version": str(connection.call("version", []))}
         if twice and status.role == "leader" and deadline.left() > 2 * _SAMPLE_PAUSE:
             time.sleep(_SAMPLE_PAUSE)
             found["earlier_status"] = text

@@ -164,10 +164,10 @@ class Maintenance:
                 f"start {self.cluster.database} on {', '.join(startable)} from the files that are there",
             )
         step = self._without_leader() if self.cluster.leader is None else self._with_leader()
-        may_elect = set(self._outdated_without_leader()) & set(self.cluster.voters())
-        if self.cluster.undecided and (step is None or step.action == "wait") and not may_elect:
+        waits = step is None or step.action == "wait"
+        if self.cluster.undecided and waits and set(self._outdated_without_leader()).isdisjoint(self.cluster.voters()):
             raise Refused(self.cluster.undecided)
-        if stopped and (step is None or step.action == "wait"):
+        if stopped and waits:
             raise Refused(
                 f"{self.cluster.database} cannot start: "
                 + "; ".join(f"on {o.member} {o.start_problem.rstrip('.')}" for o in stopped)
