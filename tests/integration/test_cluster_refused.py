@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import pathlib
-import socket
 import sys
 import time
 import typing as t
 
 import _control_plane
 import pytest
+from _apiserver import free_ports
 from _control_plane import (
     CID,
     OTHER_CID,
@@ -139,8 +139,7 @@ def test_a_wrong_kubeconfig(plane: ControlPlane, tmp_path: pathlib.Path) -> None
     broken = tmp_path / "kubeconfig"
     broken.write_text("this is: [not a kubeconfig")
     assert str(broken) in plane(may_fail=True, kubeconfig=str(broken))["msg"]
-    with socket.create_server(("127.0.0.1", 0)) as gone:
-        port = gone.getsockname()[1]
+    (port,) = free_ports(1)
     config = json.loads(pathlib.Path(plane.server.kubeconfig).read_text())
     config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{port}"
     broken.write_text(json.dumps(config))

@@ -6,12 +6,12 @@ import json
 import os
 import pathlib
 import shutil
-import socket
 import sys
 import typing as t
 import urllib.error
 
 import pytest
+from _apiserver import free_ports
 from _manifests import manifests_of
 from _raft_contents_lib import diverge, insert
 from conftest import Daemon, Member, RaftCluster, run, until
@@ -265,9 +265,7 @@ def test_status_and_labels_of_a_healthy_cluster(world: World) -> None:
 
 
 def test_metrics_are_served_on_the_declared_port(world: World) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    (port,) = free_ports(1)
     world.observe(OVN_METRICS_PORT=str(port))
     settled(world)
     text = run("curl", "-sS", "--max-time", "5", f"http://127.0.0.1:{port}/metrics")

@@ -20,7 +20,7 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 
 from _pki import Pki, is_signed
 from _pki_site import PAIRS, Site, copy_of
-from conftest import Daemon, listens, until
+from conftest import Daemon, listens, next_address, until
 from conftest import run as output_of
 from cryptography import x509
 from cryptography.x509.oid import NameOID
@@ -318,13 +318,13 @@ def test_two_first_runs_at_once_make_one_ca(site: Site) -> None:
     assert site.apply().changed() == 0
 
 
-def served_serial(port: int, site: Site) -> int:
-    """Serial number of the certificate that the port shows right now."""
+def served_serial(address: str, site: Site) -> int:
+    """Serial number of the certificate that port 6642 of the address shows right now."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.load_verify_locations(site.tls("h1") / "ca.pem")
     context.load_cert_chain(site.tls("c1") / "central-cert.pem", site.tls("c1") / "central-key.pem")
-    with socket.create_connection(("127.0.0.1", port), 5) as raw, context.wrap_socket(raw) as secure:
+    with socket.create_connection((address, 6642), 5) as raw, context.wrap_socket(raw) as secure:
         certificate = secure.getpeercert(binary_form=True)
     assert certificate is not None
     return x509.load_der_x509_certificate(certificate).serial_number
@@ -387,16 +387,14 @@ class DatabaseServer:
 
     def __enter__(self) -> str:
         output_of("ovsdb-tool", "create", str(self.folder / "nb.db"), "/usr/share/ovn/ovn-nb.ovsschema")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        address = next_address()
         files = [str(self.tls / name) for name in ("central-key.pem", "central-cert.pem", "ca.pem")]
         tls = [word for pair in zip(("-p", "-c", "-C"), files) for word in pair]
-        remotes = [f"--remote=pssl:{port}:127.0.0.1", f"--remote=punix:{self.folder / 'nb.sock'}"]
-        command = ["ovsdb-server", "--no-chdir", f"--unixctl={self.folder / 'nb.ctl'}", *remotes, *tls]
+        control = self.folder / "nb.ctl"
+        command = ["ovsdb-server", "--no-chdir", f"--unixctl={control}", f"--remote=pssl:6641:{address}", *tls]
         self._server = Daemon([*command, str(self.folder / "nb.db")], self.folder / "nb.log")
-        until(lambda: listens(self.folder / "nb.sock"), "the database server")
-        return f"ssl:127.0.0.1:{port}"
+        until(lambda: listens(control), "the database server")
+        return f"ssl:{address}:6641"
 
     def __exit__(self, *_error: object) -> None:
         self._server.kill()
@@ -420,9 +418,7 @@ def test_a_control_node_that_is_a_container_makes_no_ca(site: Site, monkeypatch:
 
 
 def test_a_running_ovsdb_server_loads_the_renewed_pair(daemons: None, ready: Site) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    address = next_address()
     tls = ready.tls("c1")
     subprocess.run(
         ["ovsdb-tool", "create", str(ready.root / "db"), "/usr/share/ovn/ovn-sb.ovsschema"], check=True, timeout=30
@@ -437,7 +433,7 @@ def test_a_running_ovsdb_server_loads_the_renewed_pair(daemons: None, ready: Sit
             "--no-chdir",
             f"--log-file={ready.root / 'db.log'}",
             f"--unixctl={ready.root / 'db.ctl'}",
-            f"--remote=pssl:{port}:127.0.0.1",
+            f"--remote=pssl:6642:{address}",
             f"--private-key={tls / 'central-key.pem'}",
             f"--certificate={tls / 'central-cert.pem'}",
             f"--ca-cert={tls / 'ca.pem'}",
@@ -449,16 +445,16 @@ def test_a_running_ovsdb_server_loads_the_renewed_pair(daemons: None, ready: Sit
         first = None
         while first is None and time.monotonic() < end:
             with contextlib.suppress(OSError):
-                first = served_serial(port, ready)
+                first = served_serial(address, ready)
             time.sleep(0.05)
         assert first == ready.pair("c1", "central").serial_number
 
         ready.apply(ovn_pki_renew_before_days=366, ovn_pki_validity_days=730)
         second = ready.pair("c1", "central").serial_number
         assert second != first
-        while served_serial(port, ready) != second and time.monotonic() < end + 300:
+        while served_serial(address, ready) != second and time.monotonic() < end + 300:
             time.sleep(0.2)
-        assert served_serial(port, ready) == second
+        assert served_serial(address, ready) == second
         assert server.poll() is None
     finally:
         server.send_signal(signal.SIGKILL)
