@@ -306,8 +306,9 @@ def _hold(value: bool) -> t.Callable[[World], None]:
     def act(world: World) -> None:
         for database in world.databases:
             world.config_map[database] = _held(world.config_map[database], value)
-            for _host, slot in world.slots(database):
-                slot.record = _held(slot.record, value)
+            for host, slot in world.slots(database):
+                if host.on and host.reachable:
+                    slot.record = _held(slot.record, value)
 
     return act
 

@@ -171,14 +171,16 @@ def open_kinds() -> set[str]:
     return {kind_of(replay(story.start, story.events)) for story in OPEN}
 
 
-def replay(start: str, story: t.Sequence[Event], *, live: bool = True) -> str:
-    """The violation that the story leads to, empty if none."""
+def replay(start: str, story: t.Sequence[Event], *, live: bool = True, said: set[str] | None = None) -> str:
+    """The violation that the story leads to, empty if none; what runs said and did goes to `said`."""
+    said = set() if said is None else said
     try:
         world = STARTS[start].world()
         for event in story:
-            play(world, event)
+            said.update(_kinds_of(play(world, event)))
+            canonical(world)
         if live:
-            liveness.check(world)
+            said.update(_kinds_of(liveness.check(world)))
     except Violation as e:
         return str(e)
     return ""
@@ -196,13 +198,13 @@ class Palette(t.NamedTuple):
 
 
 def draw_palette(world: World, random_: random.Random) -> Palette:
-    """Every other story has few kinds of events on few hosts, each kind as often as the others."""
+    """Every other story has few kinds of events on few hosts, each kind as often as the others; what begins and ends servers is always there."""
     names = tuple(world.hosts)
     if random_.random() < 0.5:
         return Palette(WEIGHTS, names, 0.35)
-    some = random_.sample([kind for kind in WEIGHTS if _is_possible(world, kind)], random_.randint(2, 5))
-    weights = dict.fromkeys((*some, "write"), 1)
-    return Palette(weights, tuple(random_.sample(names, random_.randint(1, 3))), random_.choice((0.2, 0.4)))
+    some = random_.sample([kind for kind in WEIGHTS if _is_possible(world, kind)], random_.randint(1, 4))
+    weights = dict.fromkeys((*some, "write", "crash", "container" if world.adopts else "start"), 1)
+    return Palette(weights, tuple(random_.sample(names, random_.choice((1, 1, 2, 3)))), random_.choice((0.2, 0.4)))
 
 
 def _begin(world: World, random_: random.Random, palette: Palette) -> list[Event | None]:
@@ -247,11 +249,23 @@ def _event(kind: str, world: World, random_: random.Random, palette: Palette) ->
     return (kind, name, other) if kind in _OF_PAIRS else (kind, name)
 
 
+def _points(world: World, run: Event) -> int:
+    """How often something else can happen during this run, if nothing does."""
+    try:
+        outcome = play(world.copy(), run)
+    except Violation:
+        return 1
+    return max(1, outcome.points if outcome else 1)
+
+
 def _random_run(world: World, random_: random.Random, palette: Palette) -> Event:
     left_out = (random_.choice(world.declared),) if random_.random() < 0.1 and not world.pods else ()
+    options = (tuple(random_.sample(OPTIONS, random_.choice((1, 2, 3)))),) if random_.random() < 0.2 else ()
     interruptions: list[tuple[int, Event]] = []
+    points = 0
     while random_.random() < 0.4 and len(interruptions) < 3:
-        point = int(random_.random() ** 2 * 30) + 1
+        points = points or _points(world, ("run", left_out, (), *options))
+        point = random_.randint(1, points)
         roll = random_.random()
         if interruptions and interruptions[-1][1] == ("pause",) and random_.random() < 0.5:
             point, roll = interruptions[-1][0], 0.5  # a run overtakes the one that sleeps
@@ -267,31 +281,26 @@ def _random_run(world: World, random_: random.Random, palette: Palette) -> Event
         else:
             inner = random_event(world, random_, palette, inside=True)
         interruptions.append((point, inner))
-    happens = tuple(sorted(interruptions, key=lambda pair: pair[0]))
-    if random_.random() >= 0.2:
-        return ("run", left_out, happens)
-    return ("run", left_out, happens, tuple(random_.sample(OPTIONS, random_.choice((1, 2, 3)))))
+    return ("run", left_out, tuple(sorted(interruptions, key=lambda pair: pair[0])), *options)
 
 
 def _disturb(run: Event, world: World, random_: random.Random, palette: Palette) -> Event:
     """The same run, and something more that happens during it."""
-    happens = (*run[2], (random_.randint(1, 16), random_event(world, random_, palette, inside=True)))
+    point = random_.randint(1, _points(world, run))
+    happens = (*run[2], (point, random_event(world, random_, palette, inside=True)))
     return ("run", run[1], tuple(sorted(happens, key=lambda pair: pair[0])), *run[3:])
 
 
 class Corpus:
     """Stories that led runs to say or do something new. What is found behind a rare state is found sooner from there."""
 
+    part = 0.5  # of the stories vary one of these
+
     def __init__(self) -> None:
         self.stories: list[tuple[str, tuple[Event, ...]]] = []
         self.known: set[str] = set()
 
-    def copy(self) -> Corpus:
-        other = Corpus()
-        other.stories, other.known = list(self.stories), set(self.known)
-        return other
-
-    def note(self, start: str, story: t.Sequence[Event], said: t.Iterable[str]) -> None:
+    def note(self, start: str, story: t.Sequence[Event], said: t.Collection[str]) -> None:
         fresh = set(said) - self.known
         if fresh:
             self.known |= fresh
@@ -344,7 +353,7 @@ def randomly(
         canonical(first)
     kinds, corpus = open_kinds(), corpus or Corpus()
     while report.stories < stories and time.process_time() - processor < budget and len(report.found) < most:
-        varied = corpus.draw(starts, random_) if random_.random() < 0.5 else None
+        varied = corpus.draw(starts, random_) if random_.random() < corpus.part else None
         start, plan = varied or (random_.choice(list(starts)), [None] * random_.randint(2, depth))
         world, story = firsts[start].copy(), list[Event]()
         palette = draw_palette(world, random_)

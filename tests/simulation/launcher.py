@@ -7,7 +7,7 @@ import typing as t
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import NO_SID, Record
 
 from .log import EMPTY, Entry, File
-from .world import Host, Raft, Server, Slot, Witness, World
+from .world import Host, Raft, Server, Slot, Violation, Witness, World
 
 
 class Decision(t.NamedTuple):
@@ -149,6 +149,9 @@ def launch(world: World, database: str, host: Host) -> Decision:
         if not (slot.settings or world.settings).loads:
             return Decision("failed", decision.file_class, "the server does not start with these settings")
         slot.file = file.as_read()
+        known = slot.witness
+        if known and known.sid == file.sid and (slot.file.position < known.position or known.disk != slot.disk):
+            raise Violation(f"the launcher on {host.name} starts a copy that is older than it knows")
         slot.server = Server(slot.file, slot.settings or world.settings)
     return decision
 

@@ -24,7 +24,6 @@ def stop_faults(world: World) -> None:
     world.cut, world.hesitant = frozenset(), False
     world.wrong_address = frozenset()
     world.confirmed |= {"allow_outage"}
-    events.apply(world, ("release",))
     if not (world.settings.good and world.settings.loads):
         events.apply(world, ("good_settings",))
     for host in world.hosts.values():
@@ -34,6 +33,7 @@ def stop_faults(world: World) -> None:
     for name, host in world.hosts.items():
         if not host.on:
             events.apply(world, ("boot", name))
+    events.apply(world, ("release",))
     for name, host in world.hosts.items():  # those that a run has stopped stay down
         if any(slot.container == "down" for slot in host.slots.values()):
             events.apply(world, ("container", name))
@@ -182,6 +182,14 @@ def _declare(world: World, names: t.Collection[str]) -> bool:
     return True
 
 
+def _leave_out_one(world: World, match: re.Match[str]) -> bool:
+    """An even number of hosts: one that no record names leaves the inventory."""
+    records = [slot.record for database in world.databases for _host, slot in world.slots(database)]
+    spare = {*world.declared}.difference(*(record.members for record in records if record is not None))
+    world.declared = tuple(name for name in world.declared if name != max(spare, default=""))
+    return bool(spare)
+
+
 def _all_members(world: World, match: re.Match[str]) -> bool:
     """Members that run and are not declared: they are the ones to bring back."""
     running = {host.name for database in world.databases for host, slot in world.slots(database) if slot.server}
@@ -252,6 +260,7 @@ REMEDIES: tuple[Remedy, ...] = (
     Remedy(r"disk-missing|Mount its disk|gone for good, .*=true replaces the member", _accept_lost_disk),
     Remedy(r"(?P<members>[\w, -]+?) is a recorded member of", _put_back),
     Remedy(r" on (?P<member>[\w-]+): (?!.* is not (re)?started).*(file|belongs|database)", _remove_file),
+    Remedy(r"central hosts are declared for \S+\. Use 1, 3 or 5", _leave_out_one),
     Remedy(r"Use the inventory that has its members", _its_members),
     Remedy(r"has a member \w+( \(\w+\)|, which [\w-]+ lists,)? at (?P<address>\S+) that", _declare_address),
     Remedy(r"has the \w+ address (?P<address>\S+), .* declare the host that its disk came from", _declare_address),

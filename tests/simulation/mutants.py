@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
+import random
 import sys
 import textwrap
 import types
@@ -69,27 +70,34 @@ def applied(mutant: Mutant) -> t.Iterator[None]:
     while lines[0].startswith("@"):
         del lines[0]
     exec(compile("from __future__ import annotations\n" + "\n".join(lines), mutant.function, "exec"), names, broken)
-    with _running(function, broken[function.__name__].__code__):
+    with _running(function, broken[function.__name__].__code__, _Memos({}, {}, {})):
         yield
 
 
+class _Memos(t.NamedTuple):
+    """What the model remembers of functions that may be broken: each code of theirs has its own."""
+
+    observed: dict[t.Any, t.Any]
+    settled: dict[t.Any, t.Any]
+    leaders: dict[t.Any, t.Any]
+
+    def use(self) -> _Memos:
+        """Returns those that were used before."""
+        before = _Memos(observe._OBSERVED, world._SETTLED, world._LEADERS)
+        observe._OBSERVED, world._SETTLED, world._LEADERS = self
+        return before
+
+
 @contextlib.contextmanager
-def _running(function: t.Any, code: types.CodeType) -> t.Iterator[types.CodeType]:
-    """Give the function this code; yields what it had before."""
+def _running(function: t.Any, code: types.CodeType, memos: _Memos) -> t.Iterator[None]:
+    """Give the function this code."""
     before, function.__code__ = function.__code__, code
-    forget()
+    used = memos.use()
     try:
-        yield before
+        yield
     finally:
         function.__code__ = before
-        forget()
-
-
-def forget() -> None:
-    """What the model remembers of functions that may be broken now."""
-    observe._OBSERVED.clear()
-    world._SETTLED.clear()
-    world._LEADERS.clear()
+        used.use()
 
 
 def found_by(mutant: Mutant) -> str:
@@ -111,6 +119,34 @@ def gather(stories: int, seed: int) -> Corpus:
     return corpus
 
 
+class _Directed(Corpus):
+    """Gives each known story once as it is, then mostly varies those in which the mutant made a difference: what it breaks is near to them."""
+
+    part = 0.85
+
+    def __init__(self, known: Corpus, said_without: t.Callable[[Story], t.Collection[str]]) -> None:
+        super().__init__()
+        self.stories, self.known = list(known.stories), set(known.known)
+        self.said_without = said_without
+        self._first = list(known.stories)
+        self._different = Corpus()
+        self._differences: set[frozenset[str]] = set()
+
+    def note(self, start: str, story: t.Sequence[Event], said: t.Collection[str]) -> None:
+        super().note(start, story, said)
+        difference = frozenset(set(said) ^ set(self.said_without(Story(start, tuple(story), ""))))
+        if difference and difference not in self._differences:
+            self._differences.add(difference)
+            self._different.stories.append((start, tuple(story)))
+
+    def draw(self, starts: t.Collection[str], random_: random.Random) -> tuple[str, list[Event | None]] | None:
+        if self._first:
+            start, story = self._first.pop()
+            return start, list(story)
+        corpus = self._different if self._different.stories and random_.random() < 0.8 else super()
+        return corpus.draw(starts, random_)
+
+
 def search(
     mutant: Mutant,
     corpus: Corpus,
@@ -123,11 +159,17 @@ def search(
 ) -> Report:
     """Random stories with the mutant, after every short sequence if wanted, until one breaks a rule that it does not break without it."""
     function = _function(mutant.function)[0]
-    good = function.__code__
+    good, memos = function.__code__, _Memos({}, {}, {})
 
     def breaks_without(story: Story) -> bool:
-        with _running(function, good):
+        with _running(function, good, memos):
             return bool(replay(story.start, story.events))
+
+    def said_without(story: Story) -> set[str]:
+        said = set[str]()
+        with _running(function, good, memos):
+            replay(story.start, story.events, said=said)
+        return said
 
     with applied(mutant):
         for start, depth, faults, seconds in _EVERY if every else ():
@@ -138,7 +180,7 @@ def search(
         return randomly(
             *(list(STARTS), DEPTH, budget, seed),
             stories=stories,
-            corpus=corpus.copy(),
+            corpus=_Directed(corpus, said_without),
             is_known=breaks_without,
             shorten=shorten,
         )

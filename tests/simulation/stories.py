@@ -720,6 +720,12 @@ STORIES: tuple[Named, ...] = (
         ),
     ),
     Named(
+        "all hosts are declared",
+        "where members and the hosts that replaced them are too many by one, a host that is no member leaves the inventory",
+        "other hosts",
+        (("damage", "m3"), ("replace_hosts", "m4", "m5", "m6"), ("clone", "m3", "m4")),
+    ),
+    Named(
         "two old copies are accepted",
         "a run that accepts old copies gives up what they lack, and nothing else",
         "three machines",
