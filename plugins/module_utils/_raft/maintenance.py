@@ -190,7 +190,7 @@ class Maintenance:
             for o in running
             if o.write_failed and (o.start_problem or o.file_class == DISK_MISSING) and not o.replace_reason
         ]
-        if not self.cluster.can_elect([o for o in running if o not in failed]):
+        if failed and not self.cluster.can_elect([o for o in running if o not in failed]):
             for o in failed:
                 self.steps.refuse_start_problem(o)
 

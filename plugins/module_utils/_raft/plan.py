@@ -219,11 +219,11 @@ def _check_declared(run: Run) -> None:
 
 def _with_known_spelling(run: Run, observations: t.Mapping[str, Observation]) -> Run:
     """Return the run with each address as its member has it: one address has several spellings, and launchers compare texts."""
-    known: dict[str, str] = {}
+    found: dict[str, None] = {}
     for o in observations.values():
         recorded = o.recorded.members.values() if o.recorded else ()
-        for address in (*o.listed.values(), *(member.address for member in recorded if member.state == "confirmed")):
-            known.setdefault(one_spelling(address), address)
+        found |= dict.fromkeys([*o.listed.values(), *[m.address for m in recorded if m.state == "confirmed"]])
+    known = {one_spelling(address): address for address in reversed(found)}  # the first one counts
     declared = {name: known.get(one_spelling(address), address) for name, address in run.declared.items()}
     return run if declared == run.declared else dataclasses.replace(run, declared=declared)
 

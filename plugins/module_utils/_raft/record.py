@@ -269,7 +269,8 @@ def latest(copies: t.Mapping[str, Record | None], places: int | None = None) -> 
     equal = {holder: record for holder, record in records.items() if record.revision == newest.revision}
     agreed = _agreed(equal, places)
     # A recovery that began while a run wrote the copies has reached some of them, perhaps not those of the newest revision.
-    return agreed.replace(hold=any(record.hold for record in records.values() if record.cid not in agreed.retired_cids))
+    hold = any(record.hold for record in records.values() if record.cid not in agreed.retired_cids)
+    return agreed if agreed.hold == hold else agreed.replace(hold=hold)
 
 
 def _agreed(equal: t.Mapping[str, Record], places: int | None) -> Record:
