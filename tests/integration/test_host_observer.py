@@ -75,9 +75,7 @@ class Observed:
         return next((one for one in self.status(host).get("conditions", ()) if one["type"] == kind), {})
 
     def metric(self, host: str, name: str) -> dict[tuple[str, ...], float]:
-        """Nothing before the first round has written its metrics, which it does after its status."""
-        file = self.folder / f"{host}.prom"
-        families = text_string_to_metric_families(file.read_text() if file.exists() else "")
+        families = text_string_to_metric_families((self.folder / f"{host}.prom").read_text())
         family = next((family for family in families if family.name == f"c5c3_ovn_{name}"), None)
         return {tuple(sample.labels.values()): sample.value for sample in family.samples} if family else {}
 
@@ -139,10 +137,11 @@ def test_every_host_sees_a_frozen_chassis_within_two_intervals_and_heartbeats_ar
 def test_members_that_are_lost_until_there_is_no_majority(observed: Observed) -> None:
     observed.start("central1")
     until(lambda: observed.condition("central1", "NorthboundReady").get("status") == "True", "healthy", timeout=30)
-    until(lambda: set(observed.metric("central1", "member_connected").values()) == {1}, "its metrics")
-    ends = observed.metric("central1", "certificate_not_after_timestamp_seconds")
+    until((observed.folder / "central1.prom").exists, "its metrics, which come after the status")
+    assert set(observed.metric("central1", "member_connected").values()) == {1}
     endpoints = {(one,) for cluster in observed.clusters.values() for one in cluster.endpoints}
     until(lambda: set(observed.metric("central1", "certificate_not_after_timestamp_seconds")) == endpoints, "ends")
+    ends = observed.metric("central1", "certificate_not_after_timestamp_seconds")
     assert all(end > time.time() for end in ends.values())
     victims = observed.clusters["northbound"].members[:2]
     victims[0].kill()
@@ -231,6 +230,7 @@ def test_certificates_of_chassis_and_clients_as_runs_record_them(observed: Obser
         until(reached, f"{reason} {words}", timeout=90)
 
     expect("True", "Valid")
+    until((observed.folder / "central1.prom").exists, "its metrics, which come after the status")
     assert found() == {}
     ends = {("chassis", "one", "CA"): record("one", 20), ("client", "neutron", "CA"): record("neutron", 300, "client")}
     expect("True", "ChassisCertificateExpiresSoon", "Certificates of chassis end soon: one (")

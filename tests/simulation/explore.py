@@ -38,7 +38,6 @@ _OF_STARTS = {"scale": 8, "replace_hosts": 5, "recreate": 6, "container": 40}
 # What random stories begin with: something is due, and something that lasts is in its way.
 _DUE = ("good_settings", "install", "lose", "unlink", "crash", "kick", "scale", "lose_all_records", "run")
 _LASTING = ("slow", "trail", "fill", "flaky", "unmount", "cut", "deaf", "half", "hesitate")
-_MOST_POINTS = 45  # of a first run, until it has created a cluster of three
 # A run reads the inventory once, when it starts.
 _NOT_INSIDE = frozenset({"wrong_address", "right_address", "scale", "replace_hosts"})
 # What no explorer draws, and why.
@@ -198,7 +197,7 @@ class Palette(t.NamedTuple):
 
 
 def draw_palette(world: World, random_: random.Random) -> Palette:
-    """Every other story has few kinds of events on few hosts, each kind as often as the others; what begins and ends servers is always there."""
+    """Every other story has few kinds of events on few hosts, each kind as often as the others; what starts and ends servers is always there."""
     names = tuple(world.hosts)
     if random_.random() < 0.5:
         return Palette(WEIGHTS, names, 0.35)
@@ -234,7 +233,8 @@ def random_event(
 
 def _event(kind: str, world: World, random_: random.Random, palette: Palette) -> Event:
     if kind == "run":
-        return ("run", (), ((random_.randint(1, _MOST_POINTS), ("kill",)),))
+        points = _points(world, ("run", (), ()))
+        return ("run", (), ((random_.randint(1, points), ("kill",)),) if points else ())
     if kind in _OF_ALL:
         return ("clock", 400) if kind == "clock" else (kind,)
     if kind == "scale":
@@ -250,21 +250,23 @@ def _event(kind: str, world: World, random_: random.Random, palette: Palette) ->
 
 
 def _points(world: World, run: Event) -> int:
-    """How often something else can happen during this run, if nothing does."""
+    """How often something more can happen during this run; never if it breaks a rule as it is, which its story then shows."""
     try:
         outcome = play(world.copy(), run)
     except Violation:
-        return 1
-    return max(1, outcome.points if outcome else 1)
+        return 0
+    return outcome.points if outcome else 0
 
 
 def _random_run(world: World, random_: random.Random, palette: Palette) -> Event:
     left_out = (random_.choice(world.declared),) if random_.random() < 0.1 and not world.pods else ()
     options = (tuple(random_.sample(OPTIONS, random_.choice((1, 2, 3)))),) if random_.random() < 0.2 else ()
     interruptions: list[tuple[int, Event]] = []
-    points = 0
+    run: Event = ("run", left_out, (), *options)
     while random_.random() < 0.4 and len(interruptions) < 3:
-        points = points or _points(world, ("run", left_out, (), *options))
+        points = _points(world, run)
+        if not points:
+            break
         point = random_.randint(1, points)
         roll = random_.random()
         if interruptions and interruptions[-1][1] == ("pause",) and random_.random() < 0.5:
@@ -281,13 +283,16 @@ def _random_run(world: World, random_: random.Random, palette: Palette) -> Event
         else:
             inner = random_event(world, random_, palette, inside=True)
         interruptions.append((point, inner))
-    return ("run", left_out, tuple(sorted(interruptions, key=lambda pair: pair[0])), *options)
+        run = ("run", left_out, tuple(sorted(interruptions, key=lambda pair: pair[0])), *options)
+    return run
 
 
 def _disturb(run: Event, world: World, random_: random.Random, palette: Palette) -> Event:
     """The same run, and something more that happens during it."""
-    point = random_.randint(1, _points(world, run))
-    happens = (*run[2], (point, random_event(world, random_, palette, inside=True)))
+    points = _points(world, run)
+    if not points:
+        return run
+    happens = (*run[2], (random_.randint(1, points), random_event(world, random_, palette, inside=True)))
     return ("run", run[1], tuple(sorted(happens, key=lambda pair: pair[0])), *run[3:])
 
 

@@ -151,7 +151,7 @@ def launch(world: World, database: str, host: Host) -> Decision:
         slot.file = file.as_read()
         known = slot.witness
         if known and known.sid == file.sid and (slot.file.position < known.position or known.disk != slot.disk):
-            raise Violation(f"the launcher on {host.name} starts a copy that is older than it knows")
+            raise Violation(f"the launcher on {host.name} starts a copy although it knows a newer one or another disk")
         slot.server = Server(slot.file, slot.settings or world.settings)
     return decision
 

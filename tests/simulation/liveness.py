@@ -30,10 +30,12 @@ def stop_faults(world: World) -> None:
         host.reachable = True
         for slot in host.slots.values():
             slot.slow = slot.full = slot.tool_fails = False
-    for name, host in world.hosts.items():
-        if not host.on:
-            events.apply(world, ("boot", name))
+    booted = [name for name, host in world.hosts.items() if not host.on]
+    for name in booted:
+        events.apply(world, ("boot", name))
     events.apply(world, ("release",))
+    for name in booted:  # their launchers wait for the release
+        events.apply(world, ("start", name))
     for name, host in world.hosts.items():  # those that a run has stopped stay down
         if any(slot.container == "down" for slot in host.slots.values()):
             events.apply(world, ("container", name))

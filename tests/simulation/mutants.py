@@ -75,7 +75,7 @@ def applied(mutant: Mutant) -> t.Iterator[None]:
 
 
 class _Memos(t.NamedTuple):
-    """What the model remembers of functions that may be broken: each code of theirs has its own."""
+    """What the model remembers of functions that may be broken: the broken and the good code each have their own."""
 
     observed: dict[t.Any, t.Any]
     settled: dict[t.Any, t.Any]
@@ -120,7 +120,7 @@ def gather(stories: int, seed: int) -> Corpus:
 
 
 class _Directed(Corpus):
-    """Gives each known story once as it is, then mostly varies those in which the mutant made a difference: what it breaks is near to them."""
+    """Begins with each known story once, then mostly varies those in which the mutant made a difference: what it breaks is close to them."""
 
     part = 0.85
 
@@ -439,6 +439,15 @@ MUTANTS: tuple[Mutant, ...] = (
         "launcher._class",
         "if file.position < witness.position",
         "if False",
+    ),
+    Mutant(
+        "R25",
+        "the launcher starts a copy on another disk",
+        "launcher._class",
+        "if witness.disk != disk:",
+        "if False:",
+        "three machines",
+        (("crash", "m3"), ("clone", "m3", "m1"), ("unmount", "m3"), ("clone", "m1", "m3"), ("start", "m3")),
     ),
     Mutant(
         "R25",
@@ -925,9 +934,9 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "R8",
         "members vote twice in one term, so that logs differ at one term and index",
-        "launcher._class",
-        "if file.position < witness.position",
-        "if False",
+        "launcher.decide_for",
+        "known = slot.witness",
+        "known = slot.witness = None",
         "three machines",
         (
             *(("snapshot", "m2"), ("snapshot", "m3"), ("lead", "m1"), ("down", "m2"), ("down", "m3"), ("burst", "m1")),

@@ -721,7 +721,7 @@ STORIES: tuple[Named, ...] = (
     ),
     Named(
         "all hosts are declared",
-        "where members and the hosts that replaced them are too many by one, a host that is no member leaves the inventory",
+        "where members and the hosts that replaced them make an even number, a host that is no member leaves the inventory",
         "other hosts",
         (("damage", "m3"), ("replace_hosts", "m4", "m5", "m6"), ("clone", "m3", "m4")),
     ),

@@ -28,4 +28,4 @@ def test_a_mutant_is_found(mutant: Mutant) -> None:
 @pytest.mark.parametrize("what", SEARCHED)
 def test_search_finds_a_mutant_without_its_story(what: str) -> None:
     (mutant,) = (mutant for mutant in MUTANTS if mutant.what == what)
-    assert search(mutant, Corpus(), seed=8, stories=STORIES, shorten=False).found, "the search is blind to it"
+    assert search(mutant, Corpus(), seed=1, stories=STORIES, shorten=False).found, "the search is blind to it"
