@@ -119,7 +119,7 @@ def test_a_second_node_with_the_address_is_refused_until_it_is_free(agent: Agent
     assert "system-id" not in agent.vswitch.external_ids
     sbctl(southbound, "chassis-del", "worker-0")
     agent.until_ready()
-    assert agent.trouble == ""
+    until(lambda: agent.trouble == "", "no trouble any more")
     assert agent.vswitch.external_ids["system-id"] == NODE
 
 
@@ -214,6 +214,7 @@ def test_it_sleeps_while_nothing_happens(agent: Agent, southbound: RaftCluster) 
     agent.write(default(southbound))
     agent.start()
     agent.until_ready()
+    time.sleep(within(1))  # it looks once more after a change
     before = _ticks(agent.pid)
     time.sleep(3)
     assert _ticks(agent.pid) - before <= os.sysconf("SC_CLK_TCK") // 20
@@ -291,6 +292,7 @@ def test_an_ovn_controller_of_a_network_plugin_is_refused(agent: Agent, southbou
     theirs = vswitch.start_controller()
     until(lambda: "br-int" in vswitch.bridges(), "their integration bridge")
     until(lambda: sbctl(southbound, "--bare", "--columns=name", "list", "Chassis") == "p", "their chassis")
+    until(lambda: "ovn-startup-ts" in vswitch.dump(), "all that their ovn-controller writes at first")
     before = vswitch.dump()
     agent.write(default(southbound, preserve_foreign=True))
     agent.start()

@@ -16,6 +16,7 @@ from _control_plane import (
     touched,
 )
 from _pods_on_api import Kubelet
+from conftest import within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import claim_templates
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import lease
@@ -214,7 +215,7 @@ def test_a_claim_that_gets_its_volume_at_the_last_moment_stays(
     def spec(name: str) -> dict[str, t.Any]:
         return {**WHOLE, "northbound": {**WHOLE["northbound"], "storage": {"storageClass": name}}}
 
-    plane(spec=spec("slow"), wait=False, wait_timeout=8, may_fail=True)
+    plane(spec=spec("slow"), wait=False, wait_timeout=within(8), may_fail=True)
     kinds = ("PersistentVolumeClaim data-ovn-northbound-0", "Pod ovn-northbound-0")
     uids = [plane.get(*one.split())["metadata"]["uid"] for one in kinds]
     real = claim_templates.delete_pending_claims

@@ -140,11 +140,12 @@ def test_a_launcher_that_waits_is_named_before_the_time_is_over(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its unit is active all the time."""
-    monkeypatch.setattr(host, "_WAITING_SECONDS", 0.5)
     first = cluster.members[0]
     first.start(OVN_WAIT="1")
     until(lambda: first.state() == "ask", "asked")
-    with pytest.raises(Refused, match=r"waits\. .*the permit to create one is given to no member"):
+    refused = pytest.raises(Refused, match=r"waits\. .*the permit to create one is given to no member")
+    with monkeypatch.context() as patched, refused:
+        patched.setattr(host, "_WAITING_SECONDS", 0.5)
         on_host(first).wait_connected(Deadline(30))
     cluster.publish(permit=first.id)
     on_host(first).wait_connected(Deadline(30))

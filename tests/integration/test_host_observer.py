@@ -138,7 +138,7 @@ def test_members_that_are_lost_until_there_is_no_majority(observed: Observed) ->
     observed.start("central1")
     until(lambda: observed.condition("central1", "NorthboundReady").get("status") == "True", "healthy", timeout=30)
     until((observed.folder / "central1.prom").exists, "its metrics, which come after the status")
-    assert set(observed.metric("central1", "member_connected").values()) == {1}
+    until(lambda: set(observed.metric("central1", "member_connected").values()) == {1}, "those of a healthy cluster")
     endpoints = {(one,) for cluster in observed.clusters.values() for one in cluster.endpoints}
     until(lambda: set(observed.metric("central1", "certificate_not_after_timestamp_seconds")) == endpoints, "ends")
     ends = observed.metric("central1", "certificate_not_after_timestamp_seconds")

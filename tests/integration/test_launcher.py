@@ -279,7 +279,7 @@ def test_joiners_killed_while_they_join_never_loop(cluster: Cluster) -> None:
             until(lambda: third.connected() or (third.process and third.process.poll() is not None), "a result")
             if not third.connected():
                 assert third.process is not None
-                assert third.process.wait(timeout=5) == ASK
+                assert third.process.wait(timeout=within(5)) == ASK
             third.kill()
             facts = third.examined()
         assert facts["class"] in ("member", "left", "dead-join"), facts

@@ -34,7 +34,7 @@ def test_stop_ends_the_server_quickly(cluster: Cluster) -> None:
     assert first.call("stop").returncode == 0
     assert time.monotonic() - begin < within(3)
     assert first.process is not None
-    assert first.process.wait(timeout=5) == 0
+    assert first.process.wait(timeout=within(5)) == 0
     assert first.server_pid() is None
     assert first.call("stop").returncode == 0
 

@@ -16,7 +16,7 @@ import time
 import typing as t
 
 import pytest
-from conftest import Daemon, RaftCluster, until
+from conftest import Daemon, RaftCluster, until, within
 from ovs import poller
 from ovs.db import idl
 from ovs.stream import Stream
@@ -160,7 +160,7 @@ def test_a_client_is_back_as_soon_as_there_is_a_leader(
     elected = time.monotonic()
     until(lambda: client.connected, "the client to come back")
     # Without the proxy it tries after 0, 1, 3, 7 and 15 s, each time another member. Generous: this is no measurement.
-    assert client.sessions[-1][0] - elected < 1.0
+    assert client.sessions[-1][0] - elected < within(1.0)
     assert other.running
 
 
@@ -194,7 +194,7 @@ def test_a_client_waits_for_a_leader_that_comes_late_and_for_the_next_one(
         until(lambda: any(member.is_leader for member in northbound.members if member.running), "an election")
         elected = time.monotonic()
         until(lambda: client.connected, "the client to come back")
-        assert client.sessions[-1][0] - elected < 2.0
+        assert client.sessions[-1][0] - elected < within(2.0)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_handover_is_left_to_the_client(clusters: dict[str, RaftCluster], prox
     leader.stop()
     until(lambda: len(client.sessions) >= 3 and client.connected, "the client at the next leader")
     gone, back = client.sessions[-2][0], client.sessions[-1][0]
-    assert back - gone < 1.0
+    assert back - gone < within(1.0)
 
 
 def test_who_comes_while_nobody_leads_waits_for_a_leader(clusters: dict[str, RaftCluster], proxy: Proxy) -> None:
@@ -237,7 +237,7 @@ def test_who_comes_while_nobody_leads_waits_for_a_leader(clusters: dict[str, Raf
         with pytest.raises(TimeoutError):
             waiting.recv(1)
         first.start()
-        until(lambda: proxy.log.rstrip().endswith(tuple(northbound.endpoints)), "a leader")
+        until(lambda: "clients are led to" in proxy.log.rpartition("northbound: no member leads")[2], "a leader")
         if not proxy.files:
             waiting.settimeout(10)
             assert b"still here" in waiting.recv(4096)

@@ -15,7 +15,7 @@ from _beside import beside
 from _image_pulls import PULL, ImagePulls
 from _node_site import REQUESTS, Site, await_request, certificate_of
 from _pki import Pki
-from conftest import Ran, until
+from conftest import Ran, until, within
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -221,7 +221,7 @@ class Rollout(threading.Thread):
         self.site, self.options, self.ran = site, options, t.cast(Ran, None)
 
     def run(self) -> None:
-        self.ran = self.site.run(wait=True, wait_timeout=20, may_fail=True, **self.options)
+        self.ran = self.site.run(wait=True, wait_timeout=min(within(20), 60), may_fail=True, **self.options)
 
 
 def test_a_run_signs_while_it_waits_for_the_pods(site: Site) -> None:
@@ -240,7 +240,7 @@ def test_a_run_signs_while_it_waits_for_the_pods(site: Site) -> None:
     site.sbctl("chassis-add", "a", "geneve", "192.0.2.21")
     site.sbctl("set", "Chassis", "a", "hostname=a")
     site.hypervisors.pods_are_ready(2)
-    rollout.join(90)
+    rollout.join(within(90))
     assert not rollout.ran.get("failed"), rollout.ran["msg"]
     assert sorted(rollout.ran["steps"]) == ["sign the certificate of chassis a", "sign the certificate of chassis c"]
     assert any('Node b has the name "b.example.com" from an annotation' in one for one in rollout.ran.warnings)
@@ -262,7 +262,7 @@ def test_a_run_signs_while_nodes_pull_images(site: Site) -> None:
         await_request(agent, "a")
         until(lambda: can_use(agent, "a"), "the certificate of a")
         assert PULL in site.hypervisors.generations()
-        rollout.join(90)
+        rollout.join(within(90))
     message = rollout.ran["msg"]
     assert message.startswith("Not all nodes have ")
     assert message.endswith("then run again. No daemon was stopped.")

@@ -39,7 +39,7 @@ def sentence(port: dict[str, str]) -> str:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_network(raft_cluster: MakeCluster, run_module: RunModule, client: str) -> None:
-    cluster = raft_cluster(3)
+    cluster = raft_cluster(3, election_timer=5000)  # entries are counted, and an election adds one
     member = cluster.followers[0]
     nbctl(member.socket, "init")
     nbctl(member.socket, "ls-add", "neutron-1")

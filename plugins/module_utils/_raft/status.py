@@ -124,7 +124,8 @@ def await_verdict(
     """Return the status once `wait_for` holds; `TimedOut` has the last one after `seconds`. Raft has no event to wait on, so this polls, ever less often."""
     deadline, pause = Deadline(seconds), 0.1
     while True:
-        status = examine(source, expected, max(0.1, min(timeout, deadline.left())))
+        # The last one, too, has the time for an answer: it is what the error shows.
+        status = examine(source, expected, min(timeout, max(1.0, deadline.left())))
         if status.verdict.healthy if wait_for == "healthy" else status.verdict.writable:
             return status
         if deadline.expired:

@@ -91,7 +91,7 @@ def test_the_time_of_a_slow_name_service_is_not_that_of_the_peers(monkeypatch: p
         took = time.monotonic() - began
     assert states == ["connected", "connected", "unresolved", "connected", "connected"]
     assert sorted(service.asked) == ["a", "b", "c"]
-    assert took < 0.8, "the names were asked one after another"
+    assert took < 1.1, "the names were asked one after another"
 
 
 @contextlib.contextmanager
