@@ -178,16 +178,15 @@ def fill(member: Member, rows: int) -> None:
 
 def test_a_host_with_a_large_database_is_not_down(site: Site) -> None:
     """One second of the limit is left for its contents. Where they take longer, they are asked for once more."""
+    for northd in site.installation.northds:  # it would go on writing for long
+        northd.kill()
     fill(site.installation.northbound.leader, 40_000)
     site.installation.northbound.await_same_log()
     answers = math.ceil(within(5))
-    for _run in range(3):
-        verify = site.run(
-            "verify", ovn_verify_timeout=answers, ovn_verify_host_timeout=answers + 11, ovn_verify_northd_timeout=1
-        )
-        assert verify.messages("host_unreachable") == []
-        if not verify.messages("not_compared"):  # where northd still writes, the report asks for another run
-            break
+    verify = site.run(
+        "verify", ovn_verify_timeout=answers, ovn_verify_host_timeout=answers + 11, ovn_verify_northd_timeout=1
+    )
+    assert verify.messages("host_unreachable") == []
     assert verify.messages("not_compared") == []
     assert [call for call in verify.calls["central1"] if call in ONE] in (ONE, ONE * 2)
     assert verify.found["northbound"]["verdict"] == "healthy"
