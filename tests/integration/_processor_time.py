@@ -22,10 +22,9 @@ counters: list[Counter] = []
 
 def within(seconds: float) -> float:
     """A limit that holds on an idle machine, and a longer one on a busy one: limits are about what is waited for, not about the machine."""
-    running = int(
-        pathlib.Path("/proc/loadavg").read_text().split()[3].partition("/")[0]
-    )  # the average is late by a minute
-    return seconds * max(1.0, max(os.getloadavg()[0], running) / (os.cpu_count() or 1))
+    # The average is late by a minute, so what runs at this moment counts as well.
+    average, _of_5, _of_15, running, _last = pathlib.Path("/proc/loadavg").read_text().split()
+    return seconds * max(1.0, max(float(average), int(running.partition("/")[0])) / (os.cpu_count() or 1))
 
 
 def _spent() -> float:

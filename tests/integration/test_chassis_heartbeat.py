@@ -33,9 +33,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import T
 
 Object = dict[str, t.Any]
 INTERVAL = 6
-SPARE = (
-    3  # seconds beside two intervals: an answer right before the last heartbeat, and its grace, take nearly all of them
-)
 IP = "192.0.2.21"
 
 
@@ -140,8 +137,8 @@ def test_a_frozen_controller_is_found_within_two_intervals_without_a_run(node: N
     assert 3 <= len(versions) <= 5
 
     frozen_at = node.send(signal.SIGSTOP)
-    node.until_ready("False", 2 * INTERVAL + SPARE)
-    assert time.monotonic() - frozen_at < within(2 * INTERVAL + SPARE)
+    node.until_ready("False", 2 * INTERVAL)
+    assert time.monotonic() - frozen_at < within(2 * INTERVAL)
     stands_still = node.status["lastHeartbeat"]
     assert node.ready["reason"] == "NoHeartbeat"
     assert f"does not answer heartbeats, last at {stands_still}" in node.ready["message"]
@@ -203,8 +200,8 @@ def test_dead_node_is_not_ready_within_two_intervals_without_a_run(node: Node, t
             observers[0].kill()
             node.agent.stop()
             died_at = node.send(signal.SIGSTOP)
-            node.until_ready("False", 2 * INTERVAL + SPARE)
-            assert time.monotonic() - died_at < within(2 * INTERVAL + SPARE)
+            node.until_ready("False", 2 * INTERVAL)
+            assert time.monotonic() - died_at < within(2 * INTERVAL)
             last, ready = node.status["lastHeartbeat"], node.ready
             assert ready["reason"] == "NoHeartbeat"
             assert f"does not answer heartbeats, last at {last}" in ready["message"]

@@ -76,7 +76,7 @@ def insert_alone(leader: Member, name: str) -> None:
     """Its leader writes this one, and nobody acknowledges it: the other members do not answer."""
     row = f'["{DATABASE}",{{"op":"insert","table":"Logical_Switch","row":{{"name":"{name}"}}}}]'
     with subprocess.Popen(["ovsdb-client", "transact", f"unix:{leader.sock}", row], stdout=subprocess.PIPE) as client:
-        until(lambda: f'{name}"' in leader.file.read_text(), f"{name} in the file of {leader.id}")
+        until(lambda: f'"{name}"' in leader.file.read_text(), f"{name} in the file of {leader.id}")
         assert client.poll() is None
         client.kill()
 
@@ -465,10 +465,10 @@ def test_the_term_is_that_of_the_committed_entry(cluster: Cluster) -> None:
     for member in others:
         member.kill()
     lone.kill()
-    end = committed(lone)
+    before = committed(lone)
     lone.start()
     time.sleep(4)
-    assert committed(lone) == end
+    assert committed(lone) == before
     lone.kill()
     assert lone.examined()["decision"] == "start"
 

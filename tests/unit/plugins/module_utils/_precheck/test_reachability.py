@@ -81,7 +81,7 @@ class NameService:
 
 
 def test_the_time_of_a_slow_name_service_is_not_that_of_the_peers(monkeypatch: pytest.MonkeyPatch) -> None:
-    service = NameService({"a": ["127.0.0.1"], "b": ["127.0.0.1"]}, seconds=0.4)
+    service = NameService({"a": ["127.0.0.1"], "b": ["127.0.0.1"]}, seconds=1.0)
     monkeypatch.setattr(reachability, "resolve", service.resolve)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -91,7 +91,7 @@ def test_the_time_of_a_slow_name_service_is_not_that_of_the_peers(monkeypatch: p
         took = time.monotonic() - began
     assert states == ["connected", "connected", "unresolved", "connected", "connected"]
     assert sorted(service.asked) == ["a", "b", "c"]
-    assert took < 1.1, "the names were asked one after another"
+    assert took < 2.0, "the names were asked one after another"
 
 
 @contextlib.contextmanager
