@@ -233,8 +233,8 @@ def random_event(
 
 def _event(kind: str, world: World, random_: random.Random, palette: Palette) -> Event:
     if kind == "run":
-        points = _points(world, ("run", (), ()))
-        return ("run", (), ((random_.randint(1, points), ("kill",)),) if points else ())
+        points = _points(world, RUN)
+        return _interrupted(RUN, random_.randint(1, points), ("kill",)) if points else RUN
     if kind in _OF_ALL:
         return ("clock", 400) if kind == "clock" else (kind,)
     if kind == "scale":
@@ -258,19 +258,24 @@ def _points(world: World, run: Event) -> int:
     return outcome.points if outcome else 0
 
 
+def _interrupted(run: Event, point: int, inner: Event) -> Event:
+    """The same run, and something more that happens at this point."""
+    return ("run", run[1], tuple(sorted((*run[2], (point, inner)), key=lambda pair: pair[0])), *run[3:])
+
+
 def _random_run(world: World, random_: random.Random, palette: Palette) -> Event:
     left_out = (random_.choice(world.declared),) if random_.random() < 0.1 and not world.pods else ()
     options = (tuple(random_.sample(OPTIONS, random_.choice((1, 2, 3)))),) if random_.random() < 0.2 else ()
-    interruptions: list[tuple[int, Event]] = []
     run: Event = ("run", left_out, (), *options)
-    while random_.random() < 0.4 and len(interruptions) < 3:
+    last: tuple[int, Event] | None = None
+    while random_.random() < 0.4 and len(run[2]) < 3:
         points = _points(world, run)
         if not points:
             break
         point = random_.randint(1, points)
         roll = random_.random()
-        if interruptions and interruptions[-1][1] == ("pause",) and random_.random() < 0.5:
-            point, roll = interruptions[-1][0], 0.5  # a run overtakes the one that sleeps
+        if last and last[1] == ("pause",) and random_.random() < 0.5:
+            point, roll = last[0], 0.5  # a run overtakes the one that sleeps
         if roll < 0.3:
             inner: Event = ("kill",)
         elif roll < 0.35:
@@ -282,8 +287,8 @@ def _random_run(world: World, random_: random.Random, palette: Palette) -> Event
             inner = ("run", (), deaths if random_.random() < 0.3 else ())
         else:
             inner = random_event(world, random_, palette, inside=True)
-        interruptions.append((point, inner))
-        run = ("run", left_out, tuple(sorted(interruptions, key=lambda pair: pair[0])), *options)
+        last = (point, inner)
+        run = _interrupted(run, point, inner)
     return run
 
 
@@ -292,8 +297,7 @@ def _disturb(run: Event, world: World, random_: random.Random, palette: Palette)
     points = _points(world, run)
     if not points:
         return run
-    happens = (*run[2], (random_.randint(1, points), random_event(world, random_, palette, inside=True)))
-    return ("run", run[1], tuple(sorted(happens, key=lambda pair: pair[0])), *run[3:])
+    return _interrupted(run, random_.randint(1, points), random_event(world, random_, palette, inside=True))
 
 
 class Corpus:
@@ -305,8 +309,8 @@ class Corpus:
         self.stories: list[tuple[str, tuple[Event, ...]]] = []
         self.known: set[str] = set()
 
-    def note(self, start: str, story: t.Sequence[Event], said: t.Collection[str]) -> None:
-        fresh = set(said) - self.known
+    def note(self, start: str, story: t.Sequence[Event], said: set[str]) -> None:
+        fresh = said - self.known
         if fresh:
             self.known |= fresh
             self.stories.append((start, tuple(story)))

@@ -124,20 +124,18 @@ class _Directed(Corpus):
 
     part = 0.85
 
-    def __init__(self, known: Corpus, said_without: t.Callable[[Story], t.Collection[str]]) -> None:
+    def __init__(self, known: Corpus, said_without: t.Callable[[str, t.Sequence[Event]], set[str]]) -> None:
         super().__init__()
         self.stories, self.known = list(known.stories), set(known.known)
         self.said_without = said_without
         self._first = list(known.stories)
         self._different = Corpus()
-        self._differences: set[frozenset[str]] = set()
 
-    def note(self, start: str, story: t.Sequence[Event], said: t.Collection[str]) -> None:
+    def note(self, start: str, story: t.Sequence[Event], said: set[str]) -> None:
         super().note(start, story, said)
-        difference = frozenset(set(said) ^ set(self.said_without(Story(start, tuple(story), ""))))
-        if difference and difference not in self._differences:
-            self._differences.add(difference)
-            self._different.stories.append((start, tuple(story)))
+        difference = said ^ self.said_without(start, story)
+        if difference:  # as a whole: each set of differences is something new
+            self._different.note(start, story, {"\n".join(sorted(difference))})
 
     def draw(self, starts: t.Collection[str], random_: random.Random) -> tuple[str, list[Event | None]] | None:
         if self._first:
@@ -165,10 +163,10 @@ def search(
         with _running(function, good, memos):
             return bool(replay(story.start, story.events))
 
-    def said_without(story: Story) -> set[str]:
+    def said_without(start: str, events: t.Sequence[Event]) -> set[str]:
         said = set[str]()
         with _running(function, good, memos):
-            replay(story.start, story.events, said=said)
+            replay(start, events, said=said)
         return said
 
     with applied(mutant):
