@@ -144,7 +144,7 @@ def test_a_launcher_that_waits_is_named_before_the_time_is_over(
     first.start(OVN_WAIT="1")
     until(lambda: first.state() == "ask", "asked")
     refused = pytest.raises(Refused, match=r"waits\. .*the permit to create one is given to no member")
-    with monkeypatch.context() as patched, refused:
+    with refused, monkeypatch.context() as patched:
         patched.setattr(host, "_WAITING_SECONDS", 0.5)
         on_host(first).wait_connected(Deadline(30))
     cluster.publish(permit=first.id)
