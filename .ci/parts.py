@@ -2,6 +2,7 @@
 
 What a part prints goes to .nox/ci/PART.log and is shown as a whole when the part ends. The first failure ends all other parts. However the run
 ends, the clusters and machines of the tests are removed, a table shows each part's time, and the reasons of a failure come last.
+One scenario of molecule runs, chosen by the number of commits; the others run if they are named.
 Usage: parts.py [--keep-going] [PART...]    all parts but those on request, or these and the parts that they need; .ci/run calls it, which
 installs what it needs. With --keep-going a failure ends nothing else: the parts that come after it start, too.
 """
@@ -82,6 +83,17 @@ def constant(noxfile: Path, name: str) -> t.Any:
     raise KeyError(name)
 
 
+def in_turn(names: t.Sequence[str], commits: int) -> str:
+    """The one of these names that has its turn: an hour is too short for all of them, so each is seen every few commits."""
+    return sorted(names)[commits % len(names)]
+
+
+def commits() -> int:
+    """How many there are until this one; 0 where no git is or nothing is committed."""
+    done = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return int(done.stdout or 0)
+
+
 def session(name: str, half: str, *after: str, niceness: int = 0, arguments: tuple[str, ...] = ()) -> Part:
     """A session of nox, or `half` of one, which the arguments choose."""
     command = (".venv/bin/nox", "--session", name, *(("--", *arguments) if arguments else ()))
@@ -131,14 +143,13 @@ def parts_of_this_project() -> list[Part]:
         )
     )
     on_request = constant(ROOT / "noxfile.py", "SCENARIOS_ON_REQUEST")
-    scenarios = sorted(
+    scenarios = [
         path.parent.name for path in ROOT.glob("molecule/*/molecule.yml") if path.parent.name not in on_request
-    )
-    # A scenario waits a third of its time, and each has machines and addresses of its own: side by side they fill both processors.
+    ]
+    turn = in_turn(scenarios, commits())
     for scenario in scenarios:
-        parts.append(
-            session("molecule", scenario, "integration on an API server", arguments=("--scenario-name", scenario))
-        )
+        part = session("molecule", scenario, "integration on an API server", arguments=("--scenario-name", scenario))
+        parts.append(dataclasses.replace(part, on_request=scenario != turn))
     former = "tools"
     for name in default_sessions(ROOT / "noxfile.py"):
         if name not in OWN_PARTS:
@@ -146,7 +157,8 @@ def parts_of_this_project() -> list[Part]:
             parts.append(session(name, "", former, *daemons, niceness=0 if daemons else YIELDS))
             former = name
     # Six nodes take most of a processor: they come when the other tests of timing have ended. On request: with them a run takes longer than an hour.
-    quiet = ("images", *(part.name for part in parts if part.name.split()[0] in OWN_PARTS))
+    tests = (part.name for part in parts if part.name.split()[0] in OWN_PARTS and not part.on_request)
+    quiet = ("images", *tests)
     clusters = (
         Part("clusters", ("tests/testbed/kind", "clusters"), quiet),
         session("kind", "", "tools", "clusters"),
@@ -393,6 +405,7 @@ def main(names: list[str]) -> int:
     begun, (busy, idle) = time.monotonic(), processor_seconds()
     keep_going = "--keep-going" in names
     parts = needed(parts_of_this_project(), [name for name in names if name != "--keep-going"])
+    say(f"parts: {', '.join(part.name for part in parts)}")
     run, good = Run(parts, LOGS, keep_going=keep_going), False
 
     def interrupt(number: int, _frame: object) -> None:
