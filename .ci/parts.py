@@ -2,7 +2,7 @@
 
 What a part prints goes to .nox/ci/PART.log and is shown as a whole when the part ends. The first failure ends all other parts. However the run
 ends, the clusters and machines of the tests are removed, a table shows each part's time, and the reasons of a failure come last.
-One scenario of molecule runs, chosen by the number of commits; the others run if they are named.
+One scenario of molecule and one other version of ansible-core have their turn, by the number of commits; the others run if they are named.
 Usage: parts.py [--keep-going] [PART...]    all parts but those on request, or these and the parts that they need; .ci/run calls it, which
 installs what it needs. With --keep-going a failure ends nothing else: the parts that come after it start, too.
 """
@@ -28,6 +28,8 @@ LOGS = ROOT / ".nox" / "ci"
 OWN_PARTS = ("integration", "molecule", "chaos")
 # These compute most of the time, but start daemons and API servers, too, with limits of time: they do not yield.
 WITH_DAEMONS = ("oldest",)
+# The versions of ansible-core beside the one of all other parts.
+VERSIONS = ("oldest", "newest")
 # Tests of timing run at the same time: what only computes yields to them.
 YIELDS = 5
 REASONS = re.compile(r'fatal: |FAILED|^E  |"msg": |[Ee]rror: |It ended with|^(testbed|kind|machines): |^!!! ')
@@ -146,16 +148,18 @@ def parts_of_this_project() -> list[Part]:
     scenarios = [
         path.parent.name for path in ROOT.glob("molecule/*/molecule.yml") if path.parent.name not in on_request
     ]
-    turn = in_turn(scenarios, commits())
+    have_turn = {in_turn(names, commits()) for names in (scenarios, VERSIONS)}
     for scenario in scenarios:
         part = session("molecule", scenario, "integration on an API server", arguments=("--scenario-name", scenario))
-        parts.append(dataclasses.replace(part, on_request=scenario != turn))
+        parts.append(dataclasses.replace(part, on_request=scenario not in have_turn))
     former = "tools"
     for name in default_sessions(ROOT / "noxfile.py"):
         if name not in OWN_PARTS:
             daemons = ("packages", "api-server") if name in WITH_DAEMONS else ()
-            parts.append(session(name, "", former, *daemons, niceness=0 if daemons else YIELDS))
-            former = name
+            part = session(name, "", former, *daemons, niceness=0 if daemons else YIELDS)
+            part = dataclasses.replace(part, on_request=name in VERSIONS and name not in have_turn)
+            parts.append(part)
+            former = former if part.on_request else name
     # Six nodes take most of a processor: they come when the other tests of timing have ended. On request: with them a run takes longer than an hour.
     tests = (part.name for part in parts if part.name.split()[0] in OWN_PARTS and not part.on_request)
     quiet = ("images", *tests)

@@ -191,7 +191,7 @@ def test_a_chosen_part_brings_what_it_needs(ci: ModuleType) -> None:
         ci.needed(ci.parts_of_this_project(), ["nosuch"])
 
 
-def test_scenarios_of_molecule_take_turns_and_come_last(ci: ModuleType) -> None:
+def test_scenarios_and_versions_take_turns_and_a_scenario_comes_last(ci: ModuleType) -> None:
     """Nothing that waits is left to run after what computes."""
     assert [ci.in_turn(["trixie", "machines"], commits) for commits in range(3)] == ["machines", "trixie", "machines"]
     ours = ci.parts_of_this_project()
@@ -200,4 +200,5 @@ def test_scenarios_of_molecule_take_turns_and_come_last(ci: ModuleType) -> None:
     [last] = {name for name in by_name if name.split()[0] in ci.OWN_PARTS} - needed
     both = {"molecule machines", "molecule trixie"}
     assert last in both
-    assert both <= {part.name for part in ci.needed(ours, sorted(both))}
+    assert len({*ci.VERSIONS} & {*by_name}) == 1
+    assert {*both, *ci.VERSIONS} <= {part.name for part in ci.needed(ours, [*both, *ci.VERSIONS])}
