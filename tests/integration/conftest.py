@@ -170,6 +170,18 @@ def listens(path: pathlib.Path | str) -> bool:
         return probe.connect_ex(str(path)) == 0
 
 
+def tls_server(file: pathlib.Path, schema: str, tls: t.Sequence[str], address: str, port: int) -> Daemon:
+    """An ovsdb-server of this file, which is made of the schema if there is none. `tls`: its key, its certificate and the CAs it trusts. It listens."""
+    if not file.exists():
+        run("ovsdb-tool", "create", str(file), schema)
+    control = file.with_suffix(".ctl")
+    words = [word for pair in zip(("-p", "-c", "-C"), tls) for word in pair]
+    command = ["ovsdb-server", "-vconsole:off", "--no-chdir", f"--unixctl={control}", *words]
+    daemon = Daemon([*command, f"--remote=pssl:{port}:{address}", str(file)], file.with_suffix(".log"))
+    until(lambda: listens(control), f"the server {file.stem}")
+    return daemon
+
+
 @dataclasses.dataclass
 class Member:
     """One ovsdb-server of a cluster. `endpoint` is what clients use, `address` is the Raft address."""

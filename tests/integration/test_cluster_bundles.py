@@ -10,8 +10,7 @@ import typing as t
 import _control_plane
 import pytest
 from _control_plane import ControlPlane
-from conftest import Daemon, Pki, listens, next_address, until
-from conftest import run as output_of
+from conftest import Pki, next_address, tls_server
 from test_pki_authorities import SCHEMAS, refusal
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import CLIENT_CA_KEY
@@ -210,12 +209,7 @@ def test_what_the_key_of_a_node_opens(
     try:
         for folder, paths, port in listening:
             files = [str(short_dir / folder / str(path).removeprefix(f"{TLS}/")) for path in paths]
-            tls = [word for pair in zip(("-p", "-c", "-C"), files) for word in pair]
-            file, control = str(short_dir / f"{port}.db"), short_dir / f"{port}.ctl"
-            output_of("ovsdb-tool", "create", file, SCHEMAS[folder[0] + "b"])
-            command = ["ovsdb-server", "-vconsole:off", "--no-chdir", f"--unixctl={control}", *tls]
-            servers.append(Daemon([*command, f"--remote=pssl:{port}:{address}", file], short_dir / f"{port}.log"))
-            until(lambda control=control: listens(control), f"the server at port {port}")
+            servers.append(tls_server(short_dir / f"{port}.db", SCHEMAS[folder[0] + "b"], files, address, port))
             assert refusal(short_dir / "northbound", "node", address, port) == ""
         for database in DATABASES:
             assert "UNKNOWN_CA" in refusal(short_dir / "rack1", "node", address, PORTS[database].unrestricted)

@@ -20,7 +20,7 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 
 from _pki import Pki, is_signed
 from _pki_site import PAIRS, Site, copy_of
-from conftest import Daemon, listens, next_address, until
+from conftest import next_address, tls_server
 from conftest import run as output_of
 from cryptography import x509
 from cryptography.x509.oid import NameOID
@@ -386,14 +386,9 @@ class DatabaseServer:
         self.folder, self.tls = folder, tls
 
     def __enter__(self) -> str:
-        output_of("ovsdb-tool", "create", str(self.folder / "nb.db"), "/usr/share/ovn/ovn-nb.ovsschema")
         address = next_address()
         files = [str(self.tls / name) for name in ("central-key.pem", "central-cert.pem", "ca.pem")]
-        tls = [word for pair in zip(("-p", "-c", "-C"), files) for word in pair]
-        control = self.folder / "nb.ctl"
-        command = ["ovsdb-server", "--no-chdir", f"--unixctl={control}", f"--remote=pssl:6641:{address}", *tls]
-        self._server = Daemon([*command, str(self.folder / "nb.db")], self.folder / "nb.log")
-        until(lambda: listens(control), "the database server")
+        self._server = tls_server(self.folder / "nb.db", "/usr/share/ovn/ovn-nb.ovsschema", files, address, 6641)
         return f"ssl:{address}:6641"
 
     def __exit__(self, *_error: object) -> None:

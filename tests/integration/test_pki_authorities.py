@@ -21,7 +21,7 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 
 from _pki import is_signed
 from _pki_site import PAIRS, Outcome, Site, copy_of
-from conftest import Daemon, listens, next_address, until
+from conftest import Daemon, next_address, tls_server, until
 from conftest import run as output_of
 from cryptography import x509
 
@@ -48,19 +48,11 @@ class Servers:
         database = str(self.folder / f"{name}.db")
         raft = f"ssl:{self.address}:{RAFT[name]}"
         output_of("ovsdb-tool", "create-cluster", database, SCHEMAS[name], raft)
-        return self._start(name, port, "ca.pem", database)
+        return self._start(name, port, "ca.pem")
 
-    def _start(self, name: str, port: int, bundle: str, database: str = "") -> Daemon:
-        if not database:
-            database = str(self.folder / f"{name}.db")
-            output_of("ovsdb-tool", "create", database, SCHEMAS["sb"])
+    def _start(self, name: str, port: int, bundle: str) -> Daemon:
         files = [str(self.tls / file) for file in ("central-key.pem", "central-cert.pem", bundle)]
-        tls = [word for pair in zip(("-p", "-c", "-C"), files) for word in pair]
-        control = self.folder / f"{name}.ctl"
-        command = ["ovsdb-server", "-vconsole:off", "--no-chdir", f"--unixctl={control}", *tls]
-        daemon = Daemon([*command, f"--remote=pssl:{port}:{self.address}", database], self.folder / f"{name}.log")
-        until(lambda: listens(control), f"the server {name}")
-        return daemon
+        return tls_server(self.folder / f"{name}.db", SCHEMAS["sb"], files, self.address, port)
 
     def kill(self) -> None:
         for daemon in self.daemons:
@@ -192,15 +184,10 @@ def test_a_server_with_the_certificate_of_a_chassis_or_a_client(
             (clients / "neutron-key.pem", clients / "neutron-cert.pem"),
         )
     ):
-        database, port = short_dir / f"false{number}.db", 6642 + number
-        output_of("ovsdb-tool", "create", str(database), SCHEMAS["sb"])
-        control = short_dir / f"false{number}.ctl"
-        command = ["ovsdb-server", "-vconsole:off", "--no-chdir", f"--unixctl={control}", "-p", str(key)]
-        tls = ["-c", str(certificate), "-C", str(ready.tls("c1") / "relay-ca.pem")]
-        remote = f"--remote=pssl:{port}:{address}"
-        false = Daemon([*command, *tls, remote, str(database)], short_dir / f"false{number}.log")
+        port = 6642 + number
+        tls = [str(key), str(certificate), str(ready.tls("c1") / "relay-ca.pem")]
+        false = tls_server(short_dir / f"false{number}.db", SCHEMAS["sb"], tls, address, port)
         try:
-            until(lambda control=control: listens(control), "the false server")
             for bundle in ("ca.pem", "relay-ca.pem"):
                 central = [str(ready.tls("c1") / name) for name in ("central-key.pem", "central-cert.pem", bundle)]
                 words = [word for pair in zip(("-p", "-c", "-C"), central) for word in pair]
