@@ -2,9 +2,10 @@
 
 What a part prints goes to .nox/ci/PART.log and is shown as a whole when the part ends. The first failure ends all other parts. However the run
 ends, the clusters and machines of the tests are removed, a table shows each part's time, and the reasons of a failure come last.
-One scenario of molecule and one other version of ansible-core have their turn, by the number of commits; the others run if they are named.
-Usage: parts.py [--keep-going] [PART...]    all parts but those on request, or these and the parts that they need; .ci/run calls it, which
-installs what it needs. With --keep-going a failure ends nothing else: the parts that come after it start, too.
+An hour is too short for everything, so by the number of commits every other file of the integration tests, one scenario of molecule and one other version of
+ansible-core have their turn.
+Usage: parts.py [--keep-going] [--whole] [PART...]    all parts but those on request, or these and the parts that they need; .ci/run calls it, which
+installs what it needs. With --keep-going a failure ends nothing else: the parts that come after it start, too. With --whole everything has its turn.
 """
 
 from __future__ import annotations
@@ -85,9 +86,9 @@ def constant(noxfile: Path, name: str) -> t.Any:
     raise KeyError(name)
 
 
-def in_turn(names: t.Sequence[str], commits: int) -> str:
-    """The one of these names that has its turn: an hour is too short for all of them, so each is seen every few commits."""
-    return sorted(names)[commits % len(names)]
+def in_turn(names: t.Sequence[str], turn: int | None) -> set[str]:
+    """The one of these names that has its turn, as the number of commits says, or without it all of them."""
+    return set(names if turn is None else sorted(names)[turn % len(names) :][:1])
 
 
 def commits() -> int:
@@ -102,12 +103,13 @@ def session(name: str, half: str, *after: str, niceness: int = 0, arguments: tup
     return Part(f"{name} {half}".strip(), command, after, niceness)
 
 
-def parts_of_this_project() -> list[Part]:
-    """All parts. The gates follow one another: they share a copy of the collection.
+def parts_of_this_project(turn: int | None = None) -> list[Part]:
+    """All parts, on request those that do not have their turn. The gates follow one another: they share a copy of the collection.
 
     Tests have limits of time, so those with daemons follow one another, but for chaos and the machine scenarios, and the gates, which only compute, yield
     to them.
     """
+    half = () if turn is None else (f"--turn={turn % 2}",)
     parts = [
         Part(
             "packages",
@@ -126,6 +128,7 @@ def parts_of_this_project() -> list[Part]:
                 "not api_server and not own_machines and not docker and not rotations",
                 "--numprocesses=4",
                 "--ignore=tests/integration/test_oldest.py",  # the part `oldest` runs them
+                *half,
             ),
         ),
     ]
@@ -141,14 +144,14 @@ def parts_of_this_project() -> list[Part]:
             "on an API server",
             *(f"chaos {place}" for place in places),
             "api-server",
-            arguments=("-m", "(api_server or docker) and not rotations", "--numprocesses=4"),
+            arguments=("-m", "(api_server or docker) and not rotations", "--numprocesses=4", *half),
         )
     )
     on_request = constant(ROOT / "noxfile.py", "SCENARIOS_ON_REQUEST")
     scenarios = [
         path.parent.name for path in ROOT.glob("molecule/*/molecule.yml") if path.parent.name not in on_request
     ]
-    have_turn = {in_turn(names, commits()) for names in (scenarios, VERSIONS)}
+    have_turn = in_turn(scenarios, turn) | in_turn(VERSIONS, turn)
     for scenario in scenarios:
         part = session("molecule", scenario, "integration on an API server", arguments=("--scenario-name", scenario))
         parts.append(dataclasses.replace(part, on_request=scenario not in have_turn))
@@ -407,10 +410,12 @@ def clean_up(failed: bool) -> None:
 
 def main(names: list[str]) -> int:
     begun, (busy, idle) = time.monotonic(), processor_seconds()
-    keep_going = "--keep-going" in names
-    parts = needed(parts_of_this_project(), [name for name in names if name != "--keep-going"])
-    say(f"parts: {', '.join(part.name for part in parts)}")
-    run, good = Run(parts, LOGS, keep_going=keep_going), False
+    keep_going, whole = "--keep-going" in names, "--whole" in names
+    ours = parts_of_this_project(None if whole else commits())
+    parts = needed(ours, [name for name in names if name not in ("--keep-going", "--whole")])
+    for part in parts:
+        say(f"{part.name}: {' '.join(part.command)}")
+    run, good = Run(parts, LOGS, keep_going=keep_going, limit=LIMIT * (2 if whole else 1)), False
 
     def interrupt(number: int, _frame: object) -> None:
         run.interrupted_by = number

@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 import typing as t
+import zlib
 
 import _compiled_code
 import _playbooks
@@ -65,8 +66,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "rotations: replaces CAs again and again, for minutes of processor time")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--turn", type=int, choices=(0, 1), help="run every other file, chosen by its name: .ci/parts.py")
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m selects
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    turn = config.getoption("--turn")
+    later = [item for item in items if turn not in (None, zlib.adler32(item.path.name.encode()) % 2)]
+    if later:
+        config.hook.pytest_deselected(items=later)
+        items[:] = [item for item in items if item not in later]
     items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in _LONGEST)
     for item in items:
         if "api_server" in getattr(item, "fixturenames", ()):

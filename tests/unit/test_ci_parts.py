@@ -146,7 +146,7 @@ def test_an_interrupted_run_ends_its_parts_and_shows_the_table(ci: ModuleType, t
         f"import importlib.util, sys; spec = importlib.util.spec_from_file_location('ci', {str(PARTS)!r})\n"
         "ci = importlib.util.module_from_spec(spec); sys.modules['ci'] = ci; spec.loader.exec_module(ci)\n"
         f"ci.LOGS, ci.clean_up = ci.Path({str(tmp_path / 'logs')!r}), lambda failed: None\n"
-        f"ci.parts_of_this_project = lambda: [ci.Part('long', ('sh', '-c', 'echo $$ > {pid}; sleep 60'))]\n"
+        f"ci.parts_of_this_project = lambda turn: [ci.Part('long', ('sh', '-c', 'echo $$ > {pid}; sleep 60'))]\n"
         "sys.exit(ci.main([]))"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
@@ -193,12 +193,20 @@ def test_a_chosen_part_brings_what_it_needs(ci: ModuleType) -> None:
 
 def test_scenarios_and_versions_take_turns_and_a_scenario_comes_last(ci: ModuleType) -> None:
     """Nothing that waits is left to run after what computes."""
-    assert [ci.in_turn(["trixie", "machines"], commits) for commits in range(3)] == ["machines", "trixie", "machines"]
-    ours = ci.parts_of_this_project()
-    by_name = {part.name: part for part in ci.needed(ours, [])}
-    needed = {before for part in by_name.values() for before in part.after}
-    [last] = {name for name in by_name if name.split()[0] in ci.OWN_PARTS} - needed
-    both = {"molecule machines", "molecule trixie"}
-    assert last in both
-    assert len({*ci.VERSIONS} & {*by_name}) == 1
-    assert {*both, *ci.VERSIONS} <= {part.name for part in ci.needed(ours, [*both, *ci.VERSIONS])}
+    turns = []
+    for turn in range(3):
+        by_name = {part.name: part for part in ci.needed(ci.parts_of_this_project(turn), [])}
+        needed = {before for part in by_name.values() for before in part.after}
+        turns.append(
+            ({name for name in by_name if name.split()[0] in ci.OWN_PARTS} - needed, {*ci.VERSIONS} & {*by_name})
+        )
+        assert f"--turn={turn % 2}" in by_name["integration loopback"].command
+        assert f"--turn={turn % 2}" in by_name["integration on an API server"].command
+    machines, trixie = ({"molecule machines"}, {"newest"}), ({"molecule trixie"}, {"oldest"})
+    assert turns == [machines, trixie, machines]
+
+
+def test_everything_has_its_turn_in_a_whole_run(ci: ModuleType) -> None:
+    parts = ci.needed(ci.parts_of_this_project(), [])
+    assert {"molecule machines", "molecule trixie", "oldest", "newest"} <= {part.name for part in parts}
+    assert not any(word.startswith("--turn") for part in parts for word in part.command)
