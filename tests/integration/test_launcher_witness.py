@@ -431,7 +431,7 @@ def test_the_leader_remembers_its_peers_and_everybody_itself(cluster: Cluster) -
         """An election, as a busy machine has them, adds an entry, and another leader remembers."""
         leader = cluster.leader()
         peers = {member.sid[:4]: last(leader) for member in members if member is not leader}
-        return parse_witness(witness(leader).read_text()).peers == peers
+        return witness(leader).exists() and parse_witness(witness(leader).read_text()).peers == peers
 
     until(peers_known, "the peers")
     for member in members:
