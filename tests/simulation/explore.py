@@ -38,6 +38,25 @@ _OF_STARTS = {"scale": 8, "replace_hosts": 5, "recreate": 6, "container": 40}
 # What random stories begin with: something is due, and something that lasts is in its way.
 _DUE = ("good_settings", "install", "lose", "unlink", "crash", "kick", "scale", "lose_all_records", "run")
 _LASTING = ("slow", "trail", "fill", "flaky", "unmount", "cut", "deaf", "half", "hesitate")
+# What undoes another event says nothing without it, so they are drawn together.
+_UNDONE_BY = {
+    **dict.fromkeys(("cut", "deaf", "mute", "half"), "heal"),
+    "down": "boot",
+    "snapshot": "restore",
+    "unmount": "mount",
+    "fill": "free",
+    "slow": "fast",
+    "trail": "keep_up",
+    "flaky": "steady",
+    "unreachable": "reachable",
+    "wrong_address": "right_address",
+    "backup_record": "restore_record",
+    "hold": "release",
+    "hesitate": "decide",
+    "bad_settings": "good_settings",
+    "useless_settings": "good_settings",
+}
+_UNDOING = frozenset(_UNDONE_BY.values()) - {"good_settings"}  # these make restarts due as well
 # A run reads the inventory once, when it starts.
 _NOT_INSIDE = frozenset({"wrong_address", "right_address", "scale", "replace_hosts"})
 # What no explorer draws, and why.
@@ -197,12 +216,16 @@ class Palette(t.NamedTuple):
 
 
 def draw_palette(world: World, random_: random.Random) -> Palette:
-    """Every other story has few kinds of events on few hosts, each kind as often as the others; what starts and ends servers is always there."""
+    """Every other story has few kinds of events on few hosts, each kind as often as the others; what starts and ends servers is always there, and what
+    undoes one of them.
+    """
     names = tuple(world.hosts)
     if random_.random() < 0.5:
         return Palette(WEIGHTS, names, 0.35)
-    some = random_.sample([kind for kind in WEIGHTS if _is_possible(world, kind)], random_.randint(1, 4))
-    weights = dict.fromkeys((*some, "write", "crash", "container" if world.adopts else "start"), 1)
+    kinds = [kind for kind in WEIGHTS if kind not in _UNDOING and _is_possible(world, kind)]
+    some = random_.sample(kinds, random_.randint(1, 4))
+    undone = [_UNDONE_BY[kind] for kind in some if kind in _UNDONE_BY]
+    weights = dict.fromkeys((*some, *undone, "write", "crash", "container" if world.adopts else "start"), 1)
     return Palette(weights, tuple(random_.sample(names, random_.choice((1, 1, 2, 3)))), random_.choice((0.2, 0.4)))
 
 
