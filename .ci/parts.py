@@ -2,10 +2,10 @@
 
 What a part prints goes to .nox/ci/PART.log and is shown as a whole when the part ends. The first failure ends all other parts. However the run
 ends, the clusters and machines of the tests are removed, a table shows each part's time, and the reasons of a failure come last.
-An hour is too short for everything, so by the number of commits every other file of the integration tests, one scenario of molecule and one other version of
-ansible-core have their turn.
+An hour is too short for everything, so by the hash of the commit half of the files of the integration tests, one scenario of molecule and one other version
+of ansible-core have their turn. With --whole, and in parts that are named, everything runs.
 Usage: parts.py [--keep-going] [--whole] [PART...]    all parts but those on request, or these and the parts that they need; .ci/run calls it, which
-installs what it needs. With --keep-going a failure ends nothing else: the parts that come after it start, too. With --whole everything has its turn.
+installs what it needs. With --keep-going a failure ends nothing else: the parts that come after it start, too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ REASONS = re.compile(r'fatal: |FAILED|^E  |"msg": |[Ee]rror: |It ended with|^(te
 CLOSING = re.compile(r"=+ .*\b(passed|failed|error|errors)\b.* in [0-9.]+s.* =+$")
 PATIENCE = 20  # seconds between SIGTERM and SIGKILL
 SILENCE = 300  # seconds until a line says what still runs
-LIMIT = 88  # minutes for all parts together: who starts this may end it after 90, and then there is no table
+# Minutes for all parts together: who starts this may end it after 90, and then there is no table. Twice that if everything runs.
+LIMIT = 88
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,15 +87,15 @@ def constant(noxfile: Path, name: str) -> t.Any:
     raise KeyError(name)
 
 
-def in_turn(names: t.Sequence[str], turn: int | None) -> set[str]:
-    """The one of these names that has its turn, as the number of commits says, or without it all of them."""
-    return set(names if turn is None else sorted(names)[turn % len(names) :][:1])
+def names_in_turn(names: t.Sequence[str], turn: int | None) -> set[str]:
+    """Return those of these names that run: the one whose turn it is, without a turn all of them."""
+    return set(names) if turn is None else {sorted(names)[turn]}
 
 
-def commits() -> int:
-    """How many there are until this one; 0 where no git is or nothing is committed."""
-    done = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    return int(done.stdout or 0)
+def turn_of_commit() -> int:
+    """Return 0 or 1 by the hash of the commit, which a clone without history has, too."""
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return int(commit, 16) % 2
 
 
 def session(name: str, half: str, *after: str, niceness: int = 0, arguments: tuple[str, ...] = ()) -> Part:
@@ -109,7 +110,7 @@ def parts_of_this_project(turn: int | None = None) -> list[Part]:
     Tests have limits of time, so those with daemons follow one another, but for chaos and the machine scenarios, and the gates, which only compute, yield
     to them.
     """
-    half = () if turn is None else (f"--turn={turn % 2}",)
+    turn_option = () if turn is None else (f"--turn={turn}",)
     parts = [
         Part(
             "packages",
@@ -128,11 +129,11 @@ def parts_of_this_project(turn: int | None = None) -> list[Part]:
                 "not api_server and not own_machines and not docker and not rotations",
                 "--numprocesses=4",
                 "--ignore=tests/integration/test_oldest.py",  # the part `oldest` runs them
-                *half,
+                *turn_option,
             ),
         ),
     ]
-    # Chaos waits nearly all of its time: both take their turn while there are gates for the processors.
+    # Chaos waits nearly all of its time: both run while there are gates for the processors.
     places = {"hosts": (11, 75), "pods": (21, 60)}
     for place, (seed, seconds) in places.items():
         chaos = ("env", f"ON={place}", f"SEED={seed}", f"BUDGET={seconds}", ".venv/bin/nox", "--session", "chaos")
@@ -144,23 +145,23 @@ def parts_of_this_project(turn: int | None = None) -> list[Part]:
             "on an API server",
             *(f"chaos {place}" for place in places),
             "api-server",
-            arguments=("-m", "(api_server or docker) and not rotations", "--numprocesses=4", *half),
+            arguments=("-m", "(api_server or docker) and not rotations", "--numprocesses=4", *turn_option),
         )
     )
     on_request = constant(ROOT / "noxfile.py", "SCENARIOS_ON_REQUEST")
     scenarios = [
         path.parent.name for path in ROOT.glob("molecule/*/molecule.yml") if path.parent.name not in on_request
     ]
-    have_turn = in_turn(scenarios, turn) | in_turn(VERSIONS, turn)
+    running = names_in_turn(scenarios, turn) | names_in_turn(VERSIONS, turn)
     for scenario in scenarios:
         part = session("molecule", scenario, "integration on an API server", arguments=("--scenario-name", scenario))
-        parts.append(dataclasses.replace(part, on_request=scenario not in have_turn))
+        parts.append(dataclasses.replace(part, on_request=scenario not in running))
     former = "tools"
     for name in default_sessions(ROOT / "noxfile.py"):
         if name not in OWN_PARTS:
             daemons = ("packages", "api-server") if name in WITH_DAEMONS else ()
             part = session(name, "", former, *daemons, niceness=0 if daemons else YIELDS)
-            part = dataclasses.replace(part, on_request=name in VERSIONS and name not in have_turn)
+            part = dataclasses.replace(part, on_request=name in VERSIONS and name not in running)
             parts.append(part)
             former = former if part.on_request else name
     # Six nodes take most of a processor: they come when the other tests of timing have ended. On request: with them a run takes longer than an hour.
@@ -174,7 +175,7 @@ def parts_of_this_project(turn: int | None = None) -> list[Part]:
     # Booted machines of their own: each test takes three to five minutes of both processors.
     more = session("molecule", "more", "packages", "tools", arguments=("--scenario-name", "more"))
     own = session("integration", "own machines", "packages", "tools", arguments=("-m", "own_machines", "-n0"))
-    # Rotations that are cut off or killed, by hand, or with a given CA: the story `rotate` and the other tests of both CAs run always.
+    # Rotations that are cut off or killed, by hand, or with a given CA: the story `rotate` and the other tests of both CAs run in their turn.
     rotations = session(
         "integration", "rotations", "packages", "tools", "api-server", arguments=("-m", "rotations", "-n0")
     )
@@ -411,11 +412,11 @@ def clean_up(failed: bool) -> None:
 def main(names: list[str]) -> int:
     begun, (busy, idle) = time.monotonic(), processor_seconds()
     keep_going, whole = "--keep-going" in names, "--whole" in names
-    ours = parts_of_this_project(None if whole else commits())
-    parts = needed(ours, [name for name in names if name not in ("--keep-going", "--whole")])
-    for part in parts:
-        say(f"{part.name}: {' '.join(part.command)}")
-    run, good = Run(parts, LOGS, keep_going=keep_going, limit=LIMIT * (2 if whole else 1)), False
+    named = [name for name in names if name not in ("--keep-going", "--whole")]
+    turn = None if whole or named else turn_of_commit()
+    parts = needed(parts_of_this_project(turn), named)
+    say(f"=== {'everything' if turn is None else f'turn {turn} of 0 and 1'}: {', '.join(part.name for part in parts)}")
+    run, good = Run(parts, LOGS, keep_going=keep_going, limit=LIMIT * (1 if turn is not None else 2)), False
 
     def interrupt(number: int, _frame: object) -> None:
         run.interrupted_by = number

@@ -101,7 +101,7 @@ options:
     default: none
   wait_timeout:
     description:
-      - How long O(wait_for) waits, in seconds; the last answer may come one second later. For an election allow three election timers and two seconds.
+      - How long O(wait_for) waits, in seconds; the last answer may come a few seconds later. For an election allow three election timers and two seconds.
     type: float
     default: 30
 seealso:

@@ -102,9 +102,12 @@ def heartbeat_number(northbound: RaftCluster) -> int:
 
 
 @contextlib.contextmanager
-def running(raft_cluster: MakeCluster, directory: pathlib.Path) -> t.Iterator[Installation]:
-    """Three members of each database and a northd that has worked once; no chassis yet. A busy machine loses no leader."""
-    north, south = (raft_cluster(3, database, election_timer=10_000) for database in ("northbound", "southbound"))
+def running(
+    raft_cluster: MakeCluster, directory: pathlib.Path, *, election_timer: int = 10_000
+) -> t.Iterator[Installation]:
+    """Three members of each database and a northd that has worked once; no chassis yet. With ten seconds the load of the machine causes no elections."""
+    databases = ("northbound", "southbound")
+    north, south = (raft_cluster(3, database, election_timer=election_timer) for database in databases)
     built = Installation(north, south, directory)
     with contextlib.ExitStack() as stack:
         stack.callback(built.stop)

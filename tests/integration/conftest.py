@@ -67,16 +67,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--turn", type=int, choices=(0, 1), help="run every other file, chosen by its name: .ci/parts.py")
+    parser.addoption(
+        "--turn", type=int, choices=(0, 1), help="run about half of the files, chosen by their names: .ci/parts.py"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     turn = config.getoption("--turn")
-    later = [item for item in items if turn not in (None, zlib.adler32(item.path.name.encode()) % 2)]
-    if later:
-        config.hook.pytest_deselected(items=later)
-        items[:] = [item for item in items if item not in later]
+    if turn is not None:
+        halves: tuple[list[pytest.Item], list[pytest.Item]] = ([], [])
+        for item in items:
+            halves[zlib.adler32(item.path.name.encode()) % 2].append(item)
+        config.hook.pytest_deselected(items=halves[1 - turn])
+        items[:] = halves[turn]
     items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in _LONGEST)
     for item in items:
         if "api_server" in getattr(item, "fixturenames", ()):
@@ -180,15 +184,19 @@ def listens(path: pathlib.Path | str) -> bool:
         return probe.connect_ex(str(path)) == 0
 
 
-def tls_server(file: pathlib.Path, schema: str, tls: t.Sequence[str], address: str, port: int) -> Daemon:
-    """An ovsdb-server of this file, which is made of the schema if there is none. `tls`: its key, its certificate and the CAs it trusts. It listens."""
+def start_tls_server(file: pathlib.Path, schema: str, tls: t.Sequence[str], address: str, port: int) -> Daemon:
+    """Start an ovsdb-server and wait for its control socket; a database that is missing is created from the schema. `tls`: key, certificate, trusted CAs."""
     if not file.exists():
         run("ovsdb-tool", "create", str(file), schema)
     control = file.with_suffix(".ctl")
     words = [word for pair in zip(("-p", "-c", "-C"), tls) for word in pair]
     command = ["ovsdb-server", "-vconsole:off", "--no-chdir", f"--unixctl={control}", *words]
     daemon = Daemon([*command, f"--remote=pssl:{port}:{address}", str(file)], file.with_suffix(".log"))
-    until(lambda: listens(control), f"the server {file.stem}")
+    try:
+        until(lambda: listens(control), f"the server {file.stem}")
+    except BaseException:
+        daemon.kill()
+        raise
     return daemon
 
 

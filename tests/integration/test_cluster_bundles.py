@@ -10,7 +10,7 @@ import typing as t
 import _control_plane
 import pytest
 from _control_plane import ControlPlane
-from conftest import Pki, next_address, tls_server
+from conftest import Pki, next_address, start_tls_server
 from test_pki_authorities import SCHEMAS, refusal
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import CLIENT_CA_KEY
@@ -209,7 +209,7 @@ def test_what_the_key_of_a_node_opens(
     try:
         for folder, paths, port in listening:
             files = [str(short_dir / folder / str(path).removeprefix(f"{TLS}/")) for path in paths]
-            servers.append(tls_server(short_dir / f"{port}.db", SCHEMAS[folder[0] + "b"], files, address, port))
+            servers.append(start_tls_server(short_dir / f"{port}.db", SCHEMAS[folder[0] + "b"], files, address, port))
             assert refusal(short_dir / "northbound", "node", address, port) == ""
         for database in DATABASES:
             assert "UNKNOWN_CA" in refusal(short_dir / "rack1", "node", address, PORTS[database].unrestricted)

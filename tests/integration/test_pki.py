@@ -20,7 +20,7 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 
 from _pki import Pki, is_signed
 from _pki_site import PAIRS, Site, copy_of
-from conftest import next_address, tls_server
+from conftest import next_address, start_tls_server
 from conftest import run as output_of
 from cryptography import x509
 from cryptography.x509.oid import NameOID
@@ -388,7 +388,7 @@ class DatabaseServer:
     def __enter__(self) -> str:
         address = next_address()
         files = [str(self.tls / name) for name in ("central-key.pem", "central-cert.pem", "ca.pem")]
-        self._server = tls_server(self.folder / "nb.db", "/usr/share/ovn/ovn-nb.ovsschema", files, address, 6641)
+        self._server = start_tls_server(self.folder / "nb.db", "/usr/share/ovn/ovn-nb.ovsschema", files, address, 6641)
         return f"ssl:{address}:6641"
 
     def __exit__(self, *_error: object) -> None:

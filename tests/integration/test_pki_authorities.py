@@ -21,7 +21,7 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 
 from _pki import is_signed
 from _pki_site import PAIRS, Outcome, Site, copy_of
-from conftest import Daemon, next_address, tls_server, until
+from conftest import Daemon, next_address, start_tls_server, until
 from conftest import run as output_of
 from cryptography import x509
 
@@ -52,7 +52,7 @@ class Servers:
 
     def _start(self, name: str, port: int, bundle: str) -> Daemon:
         files = [str(self.tls / file) for file in ("central-key.pem", "central-cert.pem", bundle)]
-        return tls_server(self.folder / f"{name}.db", SCHEMAS["sb"], files, self.address, port)
+        return start_tls_server(self.folder / f"{name}.db", SCHEMAS["sb"], files, self.address, port)
 
     def kill(self) -> None:
         for daemon in self.daemons:
@@ -186,7 +186,7 @@ def test_a_server_with_the_certificate_of_a_chassis_or_a_client(
     ):
         port = 6642 + number
         tls = [str(key), str(certificate), str(ready.tls("c1") / "relay-ca.pem")]
-        false = tls_server(short_dir / f"false{number}.db", SCHEMAS["sb"], tls, address, port)
+        false = start_tls_server(short_dir / f"false{number}.db", SCHEMAS["sb"], tls, address, port)
         try:
             for bundle in ("ca.pem", "relay-ca.pem"):
                 central = [str(ready.tls("c1") / name) for name in ("central-key.pem", "central-cert.pem", bundle)]

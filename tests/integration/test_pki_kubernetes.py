@@ -21,7 +21,7 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 from _apiserver import ApiServer
 from _pki import certificates_in, is_signed
 from _pki_site import PLAYBOOK
-from conftest import next_address, tls_server
+from conftest import next_address, start_tls_server
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import ExtendedKeyUsageOID
@@ -202,7 +202,7 @@ def check_what_the_key_of_a_node_opens(site: Site, short_dir: pathlib.Path) -> N
     def serve(database: Database, name: str, host: str, port: int, *, relay: bool = False) -> None:
         paths = relay_tls_files(spec) if relay else tls_files(enabled=True)
         files = [str(short_dir / host / str(path).removeprefix(f"{TLS}/")) for path in paths]
-        servers.append(tls_server(short_dir / f"{name}.db", SCHEMAS[database[0] + "b"], files, address, port))
+        servers.append(start_tls_server(short_dir / f"{name}.db", SCHEMAS[database[0] + "b"], files, address, port))
 
     try:
         for database in DATABASES:

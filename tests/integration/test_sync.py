@@ -23,7 +23,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._report.report import bui
 
 @pytest.fixture
 def installation(raft_cluster: MakeCluster, short_dir: pathlib.Path) -> t.Iterator[Installation]:
-    with running(raft_cluster, short_dir) as built:
+    with running(raft_cluster, short_dir, election_timer=1000) as built:
         yield built
 
 

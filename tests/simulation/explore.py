@@ -38,7 +38,7 @@ _OF_STARTS = {"scale": 8, "replace_hosts": 5, "recreate": 6, "container": 40}
 # What random stories begin with: something is due, and something that lasts is in its way.
 _DUE = ("good_settings", "install", "lose", "unlink", "crash", "kick", "scale", "lose_all_records", "run")
 _LASTING = ("slow", "trail", "fill", "flaky", "unmount", "cut", "deaf", "half", "hesitate")
-# What undoes another event says nothing without it, so they are drawn together.
+# An event and the one that undoes it are drawn together: that one alone says nothing, but for corrected settings, which also make a restart due.
 _UNDONE_BY = {
     **dict.fromkeys(("cut", "deaf", "mute", "half"), "heal"),
     "down": "boot",
@@ -56,7 +56,7 @@ _UNDONE_BY = {
     "bad_settings": "good_settings",
     "useless_settings": "good_settings",
 }
-_UNDOING = frozenset(_UNDONE_BY.values()) - {"good_settings"}  # these make restarts due as well
+_UNDOING = frozenset(_UNDONE_BY.values()) - {"good_settings"}
 # A run reads the inventory once, when it starts.
 _NOT_INSIDE = frozenset({"wrong_address", "right_address", "scale", "replace_hosts"})
 # What no explorer draws, and why.
@@ -216,8 +216,8 @@ class Palette(t.NamedTuple):
 
 
 def draw_palette(world: World, random_: random.Random) -> Palette:
-    """Every other story has few kinds of events on few hosts, each kind as often as the others; what starts and ends servers is always there, and what
-    undoes one of them.
+    """Every other story has few kinds of events on few hosts, each kind as often as the others, with the event that undoes it; what starts and ends servers
+    is always there.
     """
     names = tuple(world.hosts)
     if random_.random() < 0.5:
