@@ -105,7 +105,7 @@ def session(name: str, half: str, *after: str, niceness: int = 0, arguments: tup
 
 
 def parts_of_this_project(turn: int | None = None) -> list[Part]:
-    """All parts, on request those that do not have their turn. The gates follow one another: they share a copy of the collection.
+    """All parts, with a turn without those of the other one. The gates follow one another: they share a copy of the collection.
 
     Tests have limits of time, so those with daemons follow one another, but for chaos and the machine scenarios, and the gates, which only compute, yield
     to them.
@@ -152,21 +152,18 @@ def parts_of_this_project(turn: int | None = None) -> list[Part]:
     scenarios = [
         path.parent.name for path in ROOT.glob("molecule/*/molecule.yml") if path.parent.name not in on_request
     ]
-    running = names_in_turn(scenarios, turn) | names_in_turn(VERSIONS, turn)
-    for scenario in scenarios:
-        part = session("molecule", scenario, "integration on an API server", arguments=("--scenario-name", scenario))
-        parts.append(dataclasses.replace(part, on_request=scenario not in running))
-    former = "tools"
+    for scenario in sorted(names_in_turn(scenarios, turn)):
+        parts.append(
+            session("molecule", scenario, "integration on an API server", arguments=("--scenario-name", scenario))
+        )
+    former, versions = "tools", names_in_turn(VERSIONS, turn)
     for name in default_sessions(ROOT / "noxfile.py"):
-        if name not in OWN_PARTS:
+        if name not in OWN_PARTS and (name not in VERSIONS or name in versions):
             daemons = ("packages", "api-server") if name in WITH_DAEMONS else ()
-            part = session(name, "", former, *daemons, niceness=0 if daemons else YIELDS)
-            part = dataclasses.replace(part, on_request=name in VERSIONS and name not in running)
-            parts.append(part)
-            former = former if part.on_request else name
+            parts.append(session(name, "", former, *daemons, niceness=0 if daemons else YIELDS))
+            former = name
     # Six nodes take most of a processor: they come when the other tests of timing have ended. On request: with them a run takes longer than an hour.
-    tests = (part.name for part in parts if part.name.split()[0] in OWN_PARTS and not part.on_request)
-    quiet = ("images", *tests)
+    quiet = ("images", *(part.name for part in parts if part.name.split()[0] in OWN_PARTS))
     clusters = (
         Part("clusters", ("tests/testbed/kind", "clusters"), quiet),
         session("kind", "", "tools", "clusters"),
