@@ -367,7 +367,10 @@ class SimulatedBackend:
     # --- what must never be ----------------------------------------------------------------------------------------------
 
     def _check_quiet(self, step: Step) -> None:
-        """The gates `one_leader` and `quiet`: nobody is removed, added or stopped during an election or another change of the list."""
+        """The gates `one_leader` and `quiet`: nobody is removed, added or stopped during an election or another change of the list.
+
+        Nor is the list changed by a leader that cannot write that (R20).
+        """
         joins = step.action == "start" and any(
             launcher.decide_for(self.world, self.database, self.world.hosts[name]).decision == "join"
             for name in step.members
@@ -386,6 +389,8 @@ class SimulatedBackend:
             raise Violation(f"a step is taken a moment after an election: {step.reason}")
         if self.raft.changes(host):
             raise Violation(f"a step is taken while the list of members changes: {step.reason}")
+        if slot.full and (joins or step.action == "kick"):
+            raise Violation(f"the list of members changes while the disk of the leader is full: {step.reason}")
         if self.raft.committed(host) is not data.log:
             raise Violation(f"a step is taken while the leader has entries that are not committed: {step.reason}")
 

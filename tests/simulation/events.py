@@ -58,6 +58,7 @@ SENTENCES: dict[str, str] = {
     "kick": "An operator removes {0} from the cluster by hand.",
     "rejoin": "Somebody wipes {0} and lets it join again, without removing it first.",
     "hold": "A recovery puts the state records of the hosts that it reaches on hold.",
+    "hold_one": "A recovery puts the state record of {0} on hold, and is cut off.",
     "release": "The recovery ends: the state records of the hosts that it reaches are not on hold any more.",
     "lose_record": "{0} loses its copy of the state record.",
     "lose_all_records": "All copies of the state record are lost.",
@@ -335,6 +336,11 @@ def _lose_all_records(world: World) -> None:
             slot.record = None
 
 
+def _hold_one(world: World, name: str) -> None:
+    for slot in world.hosts[name].slots.values():
+        slot.record = _held(slot.record, True)
+
+
 def _backup_record(world: World, host: Host, slot: Slot) -> None:
     slot.older_record = slot.record
 
@@ -452,6 +458,7 @@ _ACTIONS: dict[str, t.Callable[..., None]] = {
     "kick": _kick,
     "rejoin": _rejoin,
     "hold": _hold(True),
+    "hold_one": _hold_one,
     "release": _hold(False),
     "lose_record": _each(_lose_record),
     "lose_all_records": _lose_all_records,

@@ -76,7 +76,7 @@ def exhaustive(start: str, depth: int, budget: float, faults: int) -> Report:
     frontier = [_State(first, (), faults)]
     seen = {key(first): faults}
     alike: dict[t.Hashable, int] = {fingerprint(first): faults}
-    known: set[str] = set()
+    known: liveness.Known = {}
     kinds = open_kinds()
     for level in range(1, depth + 1):
         following: list[_State] = []
@@ -100,7 +100,7 @@ def exhaustive(start: str, depth: int, budget: float, faults: int) -> Report:
                 report.states = len(seen)
                 if fresh:
                     try:
-                        report.note(liveness.check(after.world, known))
+                        report.note(liveness.check(after.world, known, key))
                     except Violation as e:
                         if kind_of(str(e)) not in kinds:
                             report.found.append(Story(start, after.story, str(e)))

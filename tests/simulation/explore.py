@@ -23,7 +23,7 @@ _OF_HOSTS = {
         ("burst", "crash", "down", "lose", "snapshot", "restore", "cut", "deaf", "mute", "lead", "damage", "rot"), 8
     ),
     **dict.fromkeys(("start", "boot", "unlink", "cut_off_join", "fill", "free", "slow", "fast", "flaky", "steady"), 3),
-    **dict.fromkeys(("trail", "keep_up"), 2),
+    **dict.fromkeys(("trail", "keep_up", "hold_one"), 2),
     **dict.fromkeys(("unreachable", "reachable", "wrong_address", "right_address", "lose_record", "kick", "rejoin"), 3),
     **dict.fromkeys(("backup_record", "restore_record", "unmount", "mount"), 3),
 }
@@ -52,6 +52,7 @@ _UNDONE_BY = {
     "wrong_address": "right_address",
     "backup_record": "restore_record",
     "hold": "release",
+    "hold_one": "release",
     "hesitate": "decide",
     "bad_settings": "good_settings",
     "useless_settings": "good_settings",
@@ -159,7 +160,7 @@ class Report:
     found: list[Story] = dataclasses.field(default_factory=list)
 
     def note(self, outcome: t.Any) -> None:
-        if outcome is None:
+        if outcome is None or outcome.remembered:
             return
         self.runs += 1
         self.rounds += outcome.rounds
@@ -189,7 +190,14 @@ def open_kinds() -> set[str]:
     return {kind_of(replay(story.start, story.events)) for story in OPEN}
 
 
-def replay(start: str, story: t.Sequence[Event], *, live: bool = True, said: set[str] | None = None) -> str:
+def replay(
+    start: str,
+    story: t.Sequence[Event],
+    *,
+    live: bool = True,
+    said: set[str] | None = None,
+    known: liveness.Known | None = None,
+) -> str:
     """The violation that the story leads to, empty if none; what runs said and did goes to `said`."""
     said = set() if said is None else said
     try:
@@ -198,7 +206,7 @@ def replay(start: str, story: t.Sequence[Event], *, live: bool = True, said: set
             said.update(_kinds_of(play(world, event)))
             canonical(world)
         if live:
-            said.update(_kinds_of(liveness.check(world)))
+            said.update(_kinds_of(liveness.check(world, {} if known is None else known)))
     except Violation as e:
         return str(e)
     return ""
@@ -217,11 +225,11 @@ class Palette(t.NamedTuple):
 
 def draw_palette(world: World, random_: random.Random) -> Palette:
     """Every other story has few kinds of events on few hosts, each kind as often as the others, with the event that undoes it; what starts and ends servers
-    is always there.
+    is always there. Of the rest every other has all kinds as often as each other.
     """
-    names = tuple(world.hosts)
-    if random_.random() < 0.5:
-        return Palette(WEIGHTS, names, 0.35)
+    names, roll = tuple(world.hosts), random_.random()
+    if roll < 0.5:
+        return Palette(WEIGHTS if roll < 0.25 else dict.fromkeys(WEIGHTS, 1), names, 0.35)
     kinds = [kind for kind in WEIGHTS if kind not in _UNDOING and _is_possible(world, kind)]
     some = random_.sample(kinds, random_.randint(1, 4))
     undone = [_UNDONE_BY[kind] for kind in some if kind in _UNDONE_BY]
@@ -230,17 +238,28 @@ def draw_palette(world: World, random_: random.Random) -> Palette:
 
 
 def _begin(world: World, random_: random.Random, palette: Palette) -> list[Event | None]:
-    """The first events of every other story: one of those that make something due, and up to two that last."""
+    """The first events of every other story: up to three of those that make something due, and up to two that last; often on one host."""
     if random_.random() < 0.5:
         return []
-    kinds = [random_.choice(_DUE), *random_.sample(_LASTING, random_.randint(0, 2))]
+    kinds = [
+        *random_.choices(_DUE, k=random_.choice((1, 1, 2, 3))),
+        *random_.choices(_LASTING, k=random_.choice((0, 1, 2))),
+    ]
     random_.shuffle(kinds)
+    if random_.random() < 0.5:
+        palette = palette._replace(names=(random_.choice(palette.names),))
     return [_event(kind, world, random_, palette) for kind in kinds if _is_possible(world, kind)]
 
 
 def _is_possible(world: World, kind: str) -> bool:
     size = len(world.hosts)
-    only = {"scale": size == 5, "replace_hosts": size == 6, "recreate": world.pods, "container": world.adopts}
+    only = {
+        "scale": size == 5,
+        "replace_hosts": size == 6,
+        "recreate": world.pods,
+        "container": world.adopts,
+        "hold_one": not world.pods,
+    }
     return only.get(kind, True)
 
 
@@ -326,11 +345,14 @@ def _disturb(run: Event, world: World, random_: random.Random, palette: Palette)
 class Corpus:
     """Stories that led runs to say or do something new. What is found behind a rare state is found sooner from there."""
 
-    part = 0.5  # of the stories vary one of these
-
     def __init__(self) -> None:
         self.stories: list[tuple[str, tuple[Event, ...]]] = []
         self.known: set[str] = set()
+
+    @property
+    def part(self) -> float:
+        """Of the stories that vary one of these."""
+        return 0.5
 
     def note(self, start: str, story: t.Sequence[Event], said: set[str]) -> None:
         fresh = said - self.known
@@ -384,13 +406,15 @@ def randomly(
     for first in firsts.values():
         canonical(first)
     kinds, corpus = open_kinds(), corpus or Corpus()
+    known: liveness.Known = {}
     while report.stories < stories and time.process_time() - processor < budget and len(report.found) < most:
         varied = corpus.draw(starts, random_) if random_.random() < corpus.part else None
-        start, plan = varied or (random_.choice(list(starts)), [None] * random_.randint(2, depth))
+        start, plan = varied or (random_.choice(list(starts)), [])
         world, story = firsts[start].copy(), list[Event]()
         palette = draw_palette(world, random_)
         if varied is None:
-            plan = [*_begin(world, random_, palette), *plan]
+            plan = _begin(world, random_, palette)
+            plan += [None] * random_.randint(0 if plan else 2, random_.choice((2, depth)))
         said = set[str]()
         report.stories += 1
         try:
@@ -406,7 +430,7 @@ def randomly(
                 said.update(_kinds_of(outcome))
                 canonical(world)
             if live:
-                outcome = liveness.check(world)
+                outcome = liveness.check(world, known)
                 report.note(outcome)
                 said.update(_kinds_of(outcome))
         except Violation as e:

@@ -11,7 +11,7 @@ from . import events
 from .canonical import canonical
 from .log import File
 from .runs import Outcome, SimulatedRun, guarded, healthy
-from .state import key
+from .state import fingerprint
 from .world import PAUSE_SECONDS, Violation, World
 
 # Runs after the last fault, remedies included.
@@ -318,21 +318,27 @@ def recoverable(world: World) -> bool:
     return True
 
 
-def check(world: World, known: set[str] | None = None) -> Outcome | None:
+Known = dict[t.Hashable, Outcome]
+
+
+def check(world: World, known: Known, identity: t.Callable[[World], t.Hashable] = fingerprint) -> Outcome:
     """Runs on a copy of the world; `Violation` if neither runs nor named remedies help. Returns the last outcome.
 
-    `known` are keys of worlds without faults that were found to be live: what comes next depends on nothing else, so they are not played again.
+    `known` are worlds without faults that were found to be live: what comes next depends on nothing else, so they are not played again.
     """
     world = world.copy()
     stop_faults(world)
     canonical(world)
-    if known is not None:
-        mark = key(world)
-        if mark in known:
-            return None
-        known.add(mark)
+    mark = identity(world)
+    if mark not in known:
+        outcome = _play_on(world)
+        known[mark] = outcome._replace(remembered=True)
+        return outcome
+    return known[mark]
+
+
+def _play_on(world: World) -> Outcome:
     able = recoverable(world)
-    outcome: Outcome | None = None
     messages: list[str] = []
     for _run in range(MOST_RUNS):
         outcome = guarded(SimulatedRun(world))
@@ -348,7 +354,7 @@ def check(world: World, known: set[str] | None = None) -> Outcome | None:
             break
         messages.append(outcome.message)
         world.now += PAUSE_SECONDS
-    if outcome is not None and outcome.word == "done":
+    if outcome.word == "done":
         return outcome
     if able:
         raise Violation(f"no run makes progress although a quorum of good files is there: {messages[-1]}")

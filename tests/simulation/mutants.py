@@ -14,7 +14,7 @@ import textwrap
 import types
 import typing as t
 
-from . import observe, world
+from . import liveness, observe, world
 from .events import Event
 from .exhaustive import exhaustive
 from .explore import STARTS, Corpus, Report, Story, randomly, replay
@@ -122,14 +122,16 @@ def gather(stories: int, seed: int) -> Corpus:
 class _Directed(Corpus):
     """Begins with each known story once, then mostly varies those in which the mutant made a difference: what it breaks is close to them."""
 
-    part = 0.85
-
     def __init__(self, known: Corpus, said_without: t.Callable[[str, t.Sequence[Event]], set[str]]) -> None:
         super().__init__()
         self.stories, self.known = list(known.stories), set(known.known)
         self.said_without = said_without
         self._first = list(known.stories)
         self._different = Corpus()
+
+    @property
+    def part(self) -> float:
+        return 0.85 if self._different.stories else super().part
 
     def note(self, start: str, story: t.Sequence[Event], said: set[str]) -> None:
         super().note(start, story, said)
@@ -158,15 +160,16 @@ def search(
     """Random stories with the mutant, after every short sequence if wanted, until one breaks a rule that it does not break without it."""
     function = _function(mutant.function)[0]
     good, memos = function.__code__, _Memos({}, {}, {})
+    known: liveness.Known = {}
 
     def breaks_without(story: Story) -> bool:
         with _running(function, good, memos):
-            return bool(replay(story.start, story.events))
+            return bool(replay(story.start, story.events, known=known))
 
     def said_without(start: str, events: t.Sequence[Event]) -> set[str]:
         said = set[str]()
         with _running(function, good, memos):
-            replay(start, events, said=said)
+            replay(start, events, said=said, known=known)
         return said
 
     with applied(mutant):

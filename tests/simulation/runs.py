@@ -32,7 +32,10 @@ class Killed(Exception):
 
 
 class Outcome(t.NamedTuple):
-    """`word` is done, refused, failed or killed; `points` is how often something else could have happened."""
+    """`word` is done, refused, failed or killed; `points` is how often something else could have happened.
+
+    `remembered`: of a run that led there from the same state before, and was not played again.
+    """
 
     word: str
     message: str = ""
@@ -40,6 +43,7 @@ class Outcome(t.NamedTuple):
     points: int = 0
     decisions: tuple[str, ...] = ()
     rounds: int = 0
+    remembered: bool = False
 
 
 class SimulatedRun:
