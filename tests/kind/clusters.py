@@ -234,7 +234,7 @@ def pod_on(component: str, node: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Ran:
-    """One run of a playbook: which tasks changed something, which failed, what was reported, and how many tasks each host skipped."""
+    """One run of a playbook: which tasks changed something, which failed, and what was reported."""
 
     rc: int
     seconds: float
@@ -242,7 +242,6 @@ class Ran:
     changed: list[str]
     failed: list[str]
     messages: list[str]
-    skipped: dict[str, int]
 
 
 def playbook(name: str, *arguments: str, ok: bool = True, timeout: float = 600) -> Ran:

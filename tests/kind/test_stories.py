@@ -47,7 +47,6 @@ from clusters import (
 def test_second_run_changes_nothing() -> None:
     again = playbook("site")
     assert again.changed == [], again.log
-    assert max(again.skipped.values(), default=0) <= 15, (again.skipped, again.log)
 
 
 def test_ping_between_nodes() -> None:
