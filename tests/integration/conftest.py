@@ -184,14 +184,20 @@ def listens(path: pathlib.Path | str) -> bool:
         return probe.connect_ex(str(path)) == 0
 
 
-def start_tls_server(file: pathlib.Path, schema: str, tls: t.Sequence[str], address: str, port: int) -> Daemon:
-    """Start an ovsdb-server and wait for its control socket; a database that is missing is created from the schema. `tls`: key, certificate, trusted CAs."""
+def start_tls_server(
+    file: pathlib.Path, schema: str, tls: t.Sequence[str], address: str, port: int, *remotes: str
+) -> Daemon:
+    """Start an ovsdb-server and wait for its control socket; a database that is missing is created from the schema.
+
+    `tls`: key, certificate, trusted CAs. `remotes`: where it listens besides.
+    """
     if not file.exists():
         run("ovsdb-tool", "create", str(file), schema)
     control = file.with_suffix(".ctl")
     words = [word for pair in zip(("-p", "-c", "-C"), tls) for word in pair]
     command = ["ovsdb-server", "-vconsole:off", "--no-chdir", f"--unixctl={control}", *words]
-    daemon = Daemon([*command, f"--remote=pssl:{port}:{address}", str(file)], file.with_suffix(".log"))
+    listening = [f"--remote={remote}" for remote in (f"pssl:{port}:{address}", *remotes)]
+    daemon = Daemon([*command, *listening, str(file)], file.with_suffix(".log"))
     try:
         until(lambda: listens(control), f"the server {file.stem}")
     except BaseException:

@@ -19,7 +19,7 @@ from _hypervisors import Hypervisors, hypervisor_cluster
 from _node_site import ACCOUNT, REQUESTS, certificate_of
 from _pki import certificates_in, is_signed
 from _pki_site import PLAYBOOK
-from conftest import Daemon, RunModule, listens, next_address, until
+from conftest import RunModule, next_address, start_tls_server, until
 from conftest import run as output_of
 from test_pki_authorities import RELAY, SCHEMAS
 from test_pki_kubernetes import Site
@@ -47,22 +47,11 @@ class Relay:
         self.address = next_address()
         self.endpoint = f"ssl:{self.address}:{RELAY}"
         self.show()
-        database, self.socket = str(folder / "sb.db"), folder / "sb.sock"
-        output_of("ovsdb-tool", "create", database, SCHEMAS["sb"])
+        self.socket = folder / "sb.sock"
         files = [str(folder / name) for name in ("tls.key", "tls.crt", "client-ca.crt")]
-        tls = [word for pair in zip(("-p", "-c", "-C"), files) for word in pair]
-        remotes = [f"--remote=pssl:{RELAY}:{self.address}", f"--remote=punix:{self.socket}"]
-        command = [
-            "ovsdb-server",
-            "-vconsole:off",
-            "--no-chdir",
-            f"--unixctl={folder}/sb.ctl",
-            *tls,
-            *remotes,
-            database,
-        ]
-        self.daemon = Daemon(command, folder / "sb.log")
-        until(lambda: listens(self.socket), "the relay")
+        self.daemon = start_tls_server(
+            *(folder / "sb.db", SCHEMAS["sb"], files, self.address, RELAY), f"punix:{self.socket}"
+        )
         self.sbctl("init")
 
     def show(self) -> None:
