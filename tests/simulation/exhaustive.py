@@ -12,17 +12,19 @@ from .explore import STARTS, Report, Story, kind_of, open_kinds
 from .runs import SimulatedRun, guarded, play
 from .state import fingerprint, key
 from .stories import RUN
-from .world import Violation, World
+from .world import Slot, Violation, World
 
 # What is no fault: it may happen in a story as often as its depth allows. Neither is the death of a run.
 _FREE = frozenset({"run", "write", "boot", "start", "heal", "good_settings", "container"})
-
-
-# The events that `enabled` can return.
+_FREE_IN_WIDE = _FREE | {"mount", "hesitate", "decide"}
+# The events that `enabled` can return, and those that a wide search has besides.
 DRAWN = (
     *("write", "heal", "boot", "start", "container", "good_settings", "bad_settings", "lose", "snapshot", "restore"),
     *("down", "lead", "damage", "rot", "cut", "deaf", "mute", "hesitate"),
 )
+DRAWN_IN_WIDE = ("decide", "unmount", "mount", "unlink", "kick")
+# What an operator does about a disk that is away.
+_ACCEPTING: Event = ("run", (), (), ("accept_lost_disk",))
 
 
 class _State(t.NamedTuple):
@@ -33,9 +35,9 @@ class _State(t.NamedTuple):
     left: int
 
 
-def enabled(world: World, faults_left: int) -> list[Event]:
+def enabled(world: World, faults_left: int, *, wide: bool = False) -> list[Event]:
     """What may happen next besides runs."""
-    found: list[Event] = [("write",)]
+    found: list[Event] = [("write",), *(_wide(world, faults_left) if wide else ())]
     if world.cut:
         found.append(("heal",))
     for name, host in world.hosts.items():
@@ -63,12 +65,30 @@ def enabled(world: World, faults_left: int) -> list[Event]:
                 found += [("cut", name), ("deaf", name), ("mute", name)]
     if world.settings.good:
         found.append(("bad_settings",))
-    if not world.hesitant:
+    if not (world.hesitant or wide):
         found.append(("hesitate",))
     return found
 
 
-def exhaustive(start: str, depth: int, budget: float, faults: int) -> Report:
+def _wide(world: World, faults_left: int) -> t.Iterator[Event]:
+    """Disks that go and come, files and members that others remove, other settings, the time that elections take."""
+    yield ("decide",) if world.hesitant else ("hesitate",)
+    slots = [slot for host in world.hosts.values() for slot in host.slots.values()]
+    if world.settings.good and not any(slot.server and slot.server.settings != world.settings for slot in slots):
+        yield ("good_settings",)  # others than before: members have to be restarted
+    for name, host in world.hosts.items():
+        if any(_is_away(slot) for slot in host.slots.values()):
+            yield ("mount", name)
+        if faults_left > 0 and any(slot.file is not None for slot in host.slots.values()):
+            yield from (("unmount", name), ("unlink", name), ("kick", name))
+
+
+def _is_away(slot: Slot) -> bool:
+    """Whether its disk is not mounted, and may come back."""
+    return slot.file is None and slot.snapshot is not None and slot.snapshot[1] != slot.disk
+
+
+def exhaustive(start: str, depth: int, budget: float, faults: int, *, wide: bool = False) -> Report:
     """Explore until no state is new, `depth` events are played, `budget` seconds are over, or a level has shown a violation."""
     report, began, processor = Report(), time.monotonic(), time.process_time()
     first = STARTS[start].world()
@@ -84,9 +104,9 @@ def exhaustive(start: str, depth: int, budget: float, faults: int) -> Report:
             if time.monotonic() - began > budget:
                 report.seconds, report.processor = time.monotonic() - began, time.process_time() - processor
                 return report
-            for after in _successors(start, state, report):
+            for after in _successors(start, state, report, wide=wide):
                 if after.left == 0:
-                    _forget_snapshots(after.world)
+                    _forget_snapshots(after.world, wide=wide)
                 canonical(after.world)
                 same = fingerprint(after.world)
                 if alike.get(same, -1) >= after.left:
@@ -115,32 +135,39 @@ def exhaustive(start: str, depth: int, budget: float, faults: int) -> Report:
     return report
 
 
-def _successors(start: str, state: _State, report: Report) -> t.Iterator[_State]:
+def _successors(start: str, state: _State, report: Report, *, wide: bool) -> t.Iterator[_State]:
     """The states after each event that may happen, after a run, and after the death of that run at each of its points."""
-    for event in enabled(state.world, state.left):
+    free = _FREE_IN_WIDE if wide else _FREE
+    for event in enabled(state.world, state.left, wide=wide):
         after = state.world.copy()
         try:
             play(after, event)
         except Violation as e:
             report.found.append(Story(start, (*state.story, event), str(e)))
             continue
-        yield _State(after, (*state.story, event), state.left - (event[0] not in _FREE))
+        yield _State(after, (*state.story, event), state.left - (event[0] not in free))
+    yield from _runs(start, state, report, RUN)
+    if wide and any(_is_away(slot) for host in state.world.hosts.values() for slot in host.slots.values()):
+        yield from _runs(start, state, report, _ACCEPTING)
+
+
+def _runs(start: str, state: _State, report: Report, event: Event) -> t.Iterator[_State]:
     after = state.world.copy()
-    run = SimulatedRun(after)
+    run = SimulatedRun(after, *event[1:])
     run.deaths = []
     try:
         report.note(guarded(run))
     except Violation as e:
-        report.found.append(Story(start, (*state.story, RUN), str(e)))
+        report.found.append(Story(start, (*state.story, event), str(e)))
     else:
-        yield _State(after, (*state.story, RUN), state.left)
+        yield _State(after, (*state.story, event), state.left)
     before: t.Hashable = None
     for point, dead in enumerate(run.deaths, 1):
         same = fingerprint(dead)
         if same == before:
             continue  # nothing has happened since the point before
         before = same
-        killed: Event = ("run", (), ((point, ("kill",)),))
+        killed: Event = (*event[:2], ((point, ("kill",)),), *event[3:])
         try:
             events.check(dead)
         except Violation as e:
@@ -149,8 +176,8 @@ def _successors(start: str, state: _State, report: Report) -> t.Iterator[_State]
         yield _State(dead, (*state.story, killed), state.left)
 
 
-def _forget_snapshots(world: World) -> None:
-    """Nobody will restore one: that is a fault, and none is left."""
+def _forget_snapshots(world: World, *, wide: bool) -> None:
+    """Nobody will restore one: that is a fault, and none is left. A disk that is away may come back in a wide search."""
     for database in world.databases:
         for _host, slot in world.slots(database):
-            slot.snapshot = None
+            slot.snapshot = slot.snapshot if wide and _is_away(slot) else None

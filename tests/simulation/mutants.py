@@ -25,6 +25,8 @@ DEPTH = 9
 _LONG = 36000.0  # seconds that are never needed
 # Every sequence from these starts comes before the random stories: start, depth, faults, seconds at most.
 _EVERY = (("three machines", 4, 2, 20.0), ("new machines", DEPTH, 1, 10.0))
+# Those of more kinds of events come after them, if they have found nothing.
+_WIDE = ("three machines", 4, 2)
 _PRODUCT = "ansible_collections.c5c3.ovn.plugins.module_utils."
 
 
@@ -157,7 +159,7 @@ def search(
     shorten: bool = True,
     every: bool = False,
 ) -> Report:
-    """Random stories with the mutant, after every short sequence if wanted, until one breaks a rule that it does not break without it."""
+    """Random stories with the mutant, between every short sequence if wanted, until one breaks a rule that it does not break without it."""
     function = _function(mutant.function)[0]
     good, memos = function.__code__, _Memos({}, {}, {})
     known: liveness.Known = {}
@@ -178,13 +180,18 @@ def search(
             report.found = [story for story in report.found if not breaks_without(story)]
             if report.found:
                 return report
-        return randomly(
+        report = randomly(
             *(list(STARTS), DEPTH, budget, seed),
             stories=stories,
             corpus=_Directed(corpus, said_without),
             is_known=breaks_without,
             shorten=shorten,
         )
+        if every and not report.found:
+            start, depth, faults = _WIDE
+            report.add(exhaustive(start, depth, budget, faults, wide=True))
+            report.found = [story for story in report.found if not breaks_without(story)]
+        return report
 
 
 MUTANTS: tuple[Mutant, ...] = (

@@ -9,7 +9,7 @@ import pytest
 from simulation.__main__ import print_results
 from simulation.coverage import UNREACHED, branches
 from simulation.events import SENTENCES
-from simulation.exhaustive import DRAWN, enabled, exhaustive
+from simulation.exhaustive import DRAWN, DRAWN_IN_WIDE, enabled, exhaustive
 from simulation.explore import NOT_DRAWN, STARTS, WEIGHTS, Report, Story, randomly
 
 STORIES = 250
@@ -27,6 +27,8 @@ def test_random_stories_draw_every_event() -> None:
 def test_exhaustive_search_names_the_events_it_draws() -> None:
     worlds = [STARTS[start].world() for start in ("three machines", "three containers")]
     assert {event[0] for world in worlds for event in enabled(world, 2)} <= set(DRAWN) <= SENTENCES.keys()
+    wide = {event[0] for world in worlds for event in enabled(world, 2, wide=True)}
+    assert wide <= {*DRAWN, *DRAWN_IN_WIDE} <= SENTENCES.keys()
 
 
 def test_unreached_reasons_are_reasons_of_the_planner() -> None:
@@ -53,6 +55,12 @@ def test_no_short_sequence_of_events_breaks_a_rule(start: str, depth: int, fault
     report = exhaustive(start, depth, LONG, faults)
     assert not report.found, complain(report)
     assert report.depth == depth
+
+
+def test_no_sequence_of_two_events_of_more_kinds_breaks_a_rule() -> None:
+    report = exhaustive("three machines", 2, LONG, faults=2, wide=True)
+    assert not report.found, complain(report)
+    assert report.depth == 2
 
 
 def test_with_one_fault_no_story_of_any_length_leads_three_machines_to_a_broken_rule() -> None:
