@@ -12,7 +12,7 @@ from .canonical import canonical
 from .log import File
 from .runs import Outcome, SimulatedRun, guarded, healthy
 from .state import fingerprint
-from .world import PAUSE_SECONDS, Violation, World
+from .world import PAUSE_SECONDS, Raft, Violation, World
 
 # Runs after the last fault, remedies included.
 MOST_RUNS = 16
@@ -231,6 +231,17 @@ def _remove_records(world: World, match: re.Match[str]) -> bool:
     return changed
 
 
+def _right_copy(world: World, match: re.Match[str]) -> bool:
+    """Two copies of one revision differ: the right one names servers that the leader lists."""
+    database, changed = match["database"], False
+    for _leader, leading in Raft(world, database).leaders()[:1]:
+        listed = leading.server.data.servers if leading.server else {}
+        for _host, slot in world.slots(database):
+            if slot.record is not None and any(m.sid and m.sid not in listed for m in slot.record.members.values()):
+                slot.record, changed = None, True
+    return changed
+
+
 def _its_members(world: World, match: re.Match[str]) -> bool:
     """The inventory names the hosts of the control plane that clients know."""
     addresses: set[str] = set()
@@ -270,6 +281,7 @@ REMEDIES: tuple[Remedy, ...] = (
     Remedy(r" has no quorum: ", _all_members),
     Remedy(r" has no quorum: ", _its_members),
     Remedy(r"name different clusters", _remove_records),
+    Remedy(r"state record of (?P<database>\w+) on .* are both revision \d+, but differ", _right_copy),
 )
 
 

@@ -647,7 +647,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "R32",
         "a closed gate does not name the disk of a member whose id is not recorded",
-        "step_gates.StepGates.disks_missing",
+        "step_gates.StepGates._disks_missing",
         "if not missing:",
         "if not missing or self.cluster.is_unlisted(self.cluster.record.members[missing[0].member].sid):",
         "five machines",

@@ -101,7 +101,7 @@ class SimulatedRun:
 
     def run(self) -> Outcome:
         word, message = "done", ""
-        missing, held = self._missing_disks(), self._is_held()
+        missing, held, is_settled = self._missing_disks(), self._is_held(), self._is_settled()
         try:
             self._run()
         except (Refused, Conflict) as e:
@@ -117,6 +117,7 @@ class SimulatedRun:
         # Whether settings and tools are good shows only where they are.
         installed = self.world.settings.loads and not any(slot.tool_fails for slot in self._slots())
         installed = installed and "unsearched" not in self.options  # a file that only an installed launcher examines
+        installed = installed and is_settled  # else its first observation does not show what comes of itself
         if word == "refused" and not acted and not self.disturbed and self.changed and installed:
             raise Violation(f"a refused run has changed something: {message}")
         if word == "refused" and not self.disturbed:
@@ -149,6 +150,10 @@ class SimulatedRun:
         decisions = tuple(title for backend in self.backends.values() for title in backend.decisions)
         rounds = sum(backend.rounds for backend in self.backends.values())
         return Outcome(word, message, acted, self.points, decisions, rounds)
+
+    def _is_settled(self) -> bool:
+        """Whether no election or join is under way."""
+        return all(slot.server is None or slot.server.phase in ("", "led") for slot in self._slots())
 
     def _is_held(self) -> bool:
         """Whether a copy of a record that this run can read is on hold."""

@@ -726,6 +726,37 @@ STORIES: tuple[Named, ...] = (
         (("damage", "m3"), ("replace_hosts", "m4", "m5", "m6"), ("clone", "m3", "m4")),
     ),
     Named(
+        "a container could not write while another member has to join again",
+        "a gate that waits for a container which could not write says that it has to be restarted",
+        "three containers",
+        (
+            ("half", "m3", "m2"),
+            RUN,
+            during((9, ("fill", "m1")), (13, ("unlink", "m2")), (17, ("deaf", "m1"))),
+        ),
+    ),
+    Named(
+        "two copies of one revision differ",
+        "where two copies of the record differ, a run names both, and works again when the one that lists a former server id is removed",
+        "two databases",
+        (
+            *(("backup_record", "m1"), ("lose_all_records",), ("crash", "m1"), ("kick", "m1"), ("start", "m1")),
+            *(during((2, ("write",)), (9, ("down", "m3")), (10, ("mute", "m3"))), ("write",), ("restore_record", "m1")),
+        ),
+    ),
+    Named(
+        "a removal by hand costs the quorum",
+        "a run says that there is no quorum, when a removal by hand has left too few, and who lacks it cannot be elected",
+        "five machines",
+        (("unmount", "m1"), ("unmount", "m4"), ("kick", "m3"), RUN),
+    ),
+    Named(
+        "settings are written while a leader is looked for",
+        "a run that finds members in an election waits, and may learn only then that too few are left",
+        "three machines",
+        (("hesitate",), ("good_settings",), ("unmount", "m2"), ("kick", "m3")),
+    ),
+    Named(
         "two old copies are accepted",
         "a run that accepts old copies gives up what they lack, and nothing else",
         "three machines",

@@ -319,10 +319,11 @@ class Raft:
         return 2 * len(self.peers(host)) > len(_data(host.slots[self.database]).servers)
 
     def could_lead(self, host: Host) -> bool:
-        """Whether a majority of its list reaches it and lists it, too: not one whose id was removed, which a container starts again."""
-        peers = self.peers(host).values()
-        listing = [slot for _host, slot in peers if _data(host.slots[self.database]).sid in _data(slot).servers]
-        return self.has_majority(host) and 2 * len(listing) > len(_data(host.slots[self.database]).servers)
+        """Whether a majority of its list reaches it and would vote for it: they list it, too, and have no newer log."""
+        own = _data(host.slots[self.database])
+        files = [_data(slot) for _host, slot in self.peers(host).values()]
+        votes = [file for file in files if own.sid in file.servers and file.position <= own.position]
+        return self.has_majority(host) and 2 * len(votes) > len(own.servers)
 
     def key(self) -> t.Hashable:
         """All that decides what happens by itself; memos of pure functions of the state go by it."""

@@ -310,10 +310,8 @@ class Maintenance:
     def _advise_start(self) -> str:
         """Return what a person has to start if no leader is found, because no run does."""
         stopped = find_stopped(self.cluster.run, self.cluster.record, list(self.cluster.observations.values()))
-        failed = [o.member for o in self.cluster.observations.values() if o.write_failed and o.replace_reason]
-        return (f"; if that lasts, start what ran {', '.join(stopped)}, which a run has stopped" if stopped else "") + (
-            f"; what runs {', '.join(failed)} could not write: free space there, and restart it" if failed else ""
-        )
+        start = f"; if that lasts, start what ran {', '.join(stopped)}, which a run has stopped" if stopped else ""
+        return f"{start}{self.steps.failed_containers()}"
 
     def _restart_disconnected(self) -> Step | None:
         """Return the restart of a running member that is not connected: it costs nothing, and corrected settings reach it only so (R29)."""

@@ -30,10 +30,18 @@ class StepGates:
         reason = self.gate(gate, list(self.cluster.observations.values()), member)
         if not reason:
             reason = self._disks_full(gate, member)
-        return Step("wait", step.members, f"{step.reason}: {reason}{self.disks_missing()}") if reason else step
+        return Step("wait", step.members, f"{step.reason}: {reason}{self.advice()}") if reason else step
 
-    def disks_missing(self) -> str:
-        """Return what to do about members whose disk is not mounted: closed gates may wait for them, and they do not come back by themselves."""
+    def advice(self) -> str:
+        """Return what to do about members that a closed gate may wait for, and that do not come back by themselves; empty if there are none."""
+        return f"{self._disks_missing()}{self.failed_containers()}"
+
+    def failed_containers(self) -> str:
+        """Return what to do about containers that could not write: their servers never try again, and no run restarts what it did not start."""
+        failed = [o.member for o in self.cluster.observations.values() if o.write_failed and o.replace_reason]
+        return f"; what runs {', '.join(failed)} could not write: free space there, and restart it" if failed else ""
+
+    def _disks_missing(self) -> str:
         missing = [o for o in self.cluster.observations.values() if o.file_class == DISK_MISSING and not o.running]
         if not missing:
             return ""
