@@ -10,7 +10,7 @@ import typing as t
 
 from . import coverage
 from .events import SENTENCES
-from .exhaustive import DRAWN, exhaustive
+from .exhaustive import DRAWN, DRAWN_IN_WIDE, exhaustive
 from .explore import NOT_DRAWN, STARTS, WEIGHTS, Report, Story, kind_of, randomly
 from .mutants import MUTANTS, gather
 from .mutants import search as search_mutant
@@ -50,7 +50,7 @@ def main() -> int:
     parser.add_argument(
         "--mutants",
         action="store_true",
-        help="search for each mutant instead, in random stories for BUDGET seconds at most",
+        help="search for each mutant instead: half a minute of short sequences, then BUDGET seconds each of random stories and of a wide search",
     )
     arguments = parser.parse_args()
     if arguments.mutants:
@@ -70,6 +70,7 @@ def main() -> int:
         every.add(one)
         some.add(other)
     print(f"every sequence is made of runs, their deaths and {len(DRAWN)} events: {', '.join(DRAWN)}")
+    print(f"a wide search for a mutant has {', '.join(DRAWN_IN_WIDE)} besides")
     print(f"random stories draw {len(WEIGHTS)} of {len(SENTENCES)} events, and not:")
     for name, why in NOT_DRAWN.items():
         print(f"  {name}: {why}")

@@ -369,7 +369,7 @@ class SimulatedBackend:
     def _check_quiet(self, step: Step) -> None:
         """The gates `one_leader` and `quiet`: nobody is removed, added or stopped during an election or another change of the list.
 
-        Nor is the list changed by a leader that cannot write that (R20).
+        Nor does the list change while the disk of the leader is full (R20).
         """
         joins = step.action == "start" and any(
             launcher.decide_for(self.world, self.database, self.world.hosts[name]).decision == "join"
@@ -383,14 +383,14 @@ class SimulatedBackend:
             return
         host, slot = leaders[0]
         data = _data(slot)
+        if slot.full and (joins or step.action == "kick"):
+            raise Violation(f"the list of members changes while the disk of the leader is full: {step.reason}")
         if len(data.servers) == 1:
             return  # nobody else can lead, and nothing can be lost to others
         if slot.server is not None and slot.server.elected:
             raise Violation(f"a step is taken a moment after an election: {step.reason}")
         if self.raft.changes(host):
             raise Violation(f"a step is taken while the list of members changes: {step.reason}")
-        if slot.full and (joins or step.action == "kick"):
-            raise Violation(f"the list of members changes while the disk of the leader is full: {step.reason}")
         if self.raft.committed(host) is not data.log:
             raise Violation(f"a step is taken while the leader has entries that are not committed: {step.reason}")
 

@@ -336,8 +336,8 @@ def _lose_all_records(world: World) -> None:
             slot.record = None
 
 
-def _hold_one(world: World, name: str) -> None:
-    for slot in world.hosts[name].slots.values():
+def _hold_one(world: World, host: Host, slot: Slot) -> None:
+    if host.on and host.reachable:
         slot.record = _held(slot.record, True)
 
 
@@ -458,7 +458,7 @@ _ACTIONS: dict[str, t.Callable[..., None]] = {
     "kick": _kick,
     "rejoin": _rejoin,
     "hold": _hold(True),
-    "hold_one": _hold_one,
+    "hold_one": _each(_hold_one),
     "release": _hold(False),
     "lose_record": _each(_lose_record),
     "lose_all_records": _lose_all_records,

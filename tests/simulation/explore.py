@@ -225,7 +225,7 @@ class Palette(t.NamedTuple):
 
 def draw_palette(world: World, random_: random.Random) -> Palette:
     """Every other story has few kinds of events on few hosts, each kind as often as the others, with the event that undoes it; what starts and ends servers
-    is always there. Of the rest every other has all kinds as often as each other.
+    is always there. Of the rest, every other one draws all kinds equally often.
     """
     names, roll = tuple(world.hosts), random_.random()
     if roll < 0.5:
@@ -351,7 +351,7 @@ class Corpus:
 
     @property
     def part(self) -> float:
-        """Of the stories that vary one of these."""
+        """Return the share of stories that vary a known one."""
         return 0.5
 
     def note(self, start: str, story: t.Sequence[Event], said: set[str]) -> None:

@@ -232,14 +232,17 @@ def _remove_records(world: World, match: re.Match[str]) -> bool:
 
 
 def _right_copy(world: World, match: re.Match[str]) -> bool:
-    """Two copies of one revision differ: the right one names servers that the leader lists."""
-    database, changed = match["database"], False
+    """Of two copies that differ, the one goes that calls a server confirmed which the leader does not list, if the other does not."""
+    database = match["database"]
+    slots = [world.hosts[match[name]].slots[database] for name in ("one", "other")]
     for _leader, leading in Raft(world, database).leaders()[:1]:
         listed = leading.server.data.servers if leading.server else {}
-        for _host, slot in world.slots(database):
-            if slot.record is not None and any(m.sid and m.sid not in listed for m in slot.record.members.values()):
-                slot.record, changed = None, True
-    return changed
+        named = {id(slot): slot.record.members.values() if slot.record else () for slot in slots}
+        wrong = [slot for slot in slots if any(m.state == "confirmed" and m.sid not in listed for m in named[id(slot)])]
+        if len(wrong) == 1:
+            wrong[0].record = None
+            return True
+    return False
 
 
 def _its_members(world: World, match: re.Match[str]) -> bool:
@@ -265,7 +268,7 @@ REMEDIES: tuple[Remedy, ...] = (
     Remedy(r"lies in our place on (?P<member>[\w-]+)[,\w -]* and no run has put it there", _remove_file),
     Remedy(r"runs again on (?P<members>[\w, -]+): start what ran it", _start_what_ran),
     Remedy(r"start what ran (?P<members>[\w, -]+), which a run has stopped", _start_stopped),
-    Remedy(r"could not write: free space there, and restart it", _restart_failed),
+    Remedy(r"could not write: free space on its disk", _restart_failed),
     Remedy(r"wait for \S+ to elect a leader", _restart_units),
     Remedy(r"could not be examined", _repair_container),
     Remedy(r"runs in a container of (?P<member>[\w-]+), and a file lies in our place", _stop_container),
@@ -281,7 +284,7 @@ REMEDIES: tuple[Remedy, ...] = (
     Remedy(r" has no quorum: ", _all_members),
     Remedy(r" has no quorum: ", _its_members),
     Remedy(r"name different clusters", _remove_records),
-    Remedy(r"state record of (?P<database>\w+) on .* are both revision \d+, but differ", _right_copy),
+    Remedy(r"state record of (?P<database>\w+) on (?P<one>\S+) and (?P<other>\S+) are both revision \d+", _right_copy),
 )
 
 

@@ -122,7 +122,7 @@ def gather(stories: int, seed: int) -> Corpus:
 
 
 class _Directed(Corpus):
-    """Begins with each known story once, then mostly varies those in which the mutant made a difference: what it breaks is close to them."""
+    """Each known story once, then mostly variations of those in which the mutant made a difference: what it breaks is close to them."""
 
     def __init__(self, known: Corpus, said_without: t.Callable[[str, t.Sequence[Event]], set[str]]) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ class _Directed(Corpus):
 
     @property
     def part(self) -> float:
-        return 0.85 if self._different.stories else super().part
+        return 0.85 if self._first or self._different.stories else super().part
 
     def note(self, start: str, story: t.Sequence[Event], said: set[str]) -> None:
         super().note(start, story, said)
@@ -159,7 +159,9 @@ def search(
     shorten: bool = True,
     every: bool = False,
 ) -> Report:
-    """Random stories with the mutant, between every short sequence if wanted, until one breaks a rule that it does not break without it."""
+    """Search for a story that breaks a rule with the mutant, and not without it: at random, and with `every` in all short sequences before, and in a wide
+    search at last. `budget`: seconds of processor time for the random stories, and seconds for the wide search.
+    """
     function = _function(mutant.function)[0]
     good, memos = function.__code__, _Memos({}, {}, {})
     known: liveness.Known = {}
@@ -555,6 +557,15 @@ MUTANTS: tuple[Mutant, ...] = (
         "self.history.leaderless > patience",
         "False",
     ),
+    Mutant(
+        "R29",
+        "a closed gate does not name a container that could not write",
+        "step_gates.StepGates.advise",
+        "{self.advise_restart()}",
+        "",
+        "three containers",
+        (("half", "m3", "m2"), RUN, during((9, ("fill", "m1")), (13, ("unlink", "m2")), (17, ("deaf", "m1")))),
+    ),
     Mutant("R29", "a run waits without end", "rounds.next_round", "now - since > run.wait_timeout", "False"),
     Mutant(
         "R30",
@@ -647,7 +658,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "R32",
         "a closed gate does not name the disk of a member whose id is not recorded",
-        "step_gates.StepGates._disks_missing",
+        "step_gates.StepGates._advise_mount",
         "if not missing:",
         "if not missing or self.cluster.is_unlisted(self.cluster.record.members[missing[0].member].sid):",
         "five machines",

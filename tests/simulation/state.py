@@ -27,12 +27,14 @@ def fingerprint(world: World) -> t.Hashable:
         world.wrong_address,
         world.settings,
         world.hesitant,
+        world.adopts,
+        world.rolled_back,
         world.cut,
         world.confirmed,
         world.lease,
         tuple(
             [
-                (world.clients[d], world.acknowledged[d], world.replicas[d], id(world.config_map[d]))
+                (world.clients[d], world.acknowledged[d], world.given_up[d], world.replicas[d], id(world.config_map[d]))
                 for d in world.databases
             ]
         ),
@@ -63,6 +65,8 @@ def key(world: World) -> str:
             sorted(world.confirmed),
             world.settings[1:],
             world.hesitant,
+            world.adopts,
+            [(d in world.rolled_back, sorted(world.given_up[d])) for d in world.databases],
             world.lease is not None and world.lease.expires > world.now,
             logs.text,
         )

@@ -737,7 +737,7 @@ STORIES: tuple[Named, ...] = (
     ),
     Named(
         "two copies of one revision differ",
-        "where two copies of the record differ, a run names both, and works again when the one that lists a former server id is removed",
+        "where two copies of the record differ, a run names both, and works again when the one that calls a removed server confirmed is gone",
         "two databases",
         (
             *(("backup_record", "m1"), ("lose_all_records",), ("crash", "m1"), ("kick", "m1"), ("start", "m1")),

@@ -9,8 +9,8 @@ import pytest
 from simulation.canonical import canonical
 from simulation.explore import STARTS, random_event
 from simulation.runs import Outcome, play
-from simulation.state import key
-from simulation.world import Violation, World
+from simulation.state import fingerprint, key
+from simulation.world import NORTHBOUND, Violation, World
 
 
 def told(world: World, event: tuple[object, ...]) -> tuple[str, str, int]:
@@ -37,3 +37,14 @@ def test_a_renamed_world_goes_on_in_the_same_way(start: str) -> None:
             again = renamed.copy()
             canonical(again)
             assert key(again) == key(renamed)
+
+
+def test_what_an_operator_has_accepted_tells_worlds_apart() -> None:
+    """Whether a loss is one depends on it, so what was found of one such world says nothing of the other."""
+    one = STARTS["three machines"].world()
+    given_up, adopting = one.copy(), one.copy()
+    given_up.given_up[NORTHBOUND], given_up.rolled_back = one.acknowledged[NORTHBOUND], frozenset({NORTHBOUND})
+    adopting.adopts = True
+    assert one.acknowledged[NORTHBOUND]
+    for identity in (fingerprint, key):
+        assert len({identity(one), identity(given_up), identity(adopting)}) == 3

@@ -321,9 +321,13 @@ class Raft:
     def could_lead(self, host: Host) -> bool:
         """Whether a majority of its list reaches it and would vote for it: they list it, too, and have no newer log."""
         own = _data(host.slots[self.database])
-        files = [_data(slot) for _host, slot in self.peers(host).values()]
-        votes = [file for file in files if own.sid in file.servers and file.position <= own.position]
-        return self.has_majority(host) and 2 * len(votes) > len(own.servers)
+        votes = [slot for _host, slot in self._voters(host).values() if own.sid in _data(slot).servers]
+        return 2 * len(votes) > len(own.servers)
+
+    def _voters(self, host: Host) -> dict[str, tuple[Host, Slot]]:
+        """Members that it can talk to and that have no newer log, itself included."""
+        own = _data(host.slots[self.database]).position
+        return {sid: pair for sid, pair in self.peers(host).items() if _data(pair[1]).position <= own}
 
     def key(self) -> t.Hashable:
         """All that decides what happens by itself; memos of pure functions of the state go by it."""
@@ -531,9 +535,7 @@ class Raft:
             slot.fail_write()  # a candidate writes its new term
         if t.cast(Server, slot.server).failed:
             return False
-        voters = {
-            sid: pair for sid, pair in self.peers(host).items() if _data(pair[1]).position <= server.data.position
-        }
+        voters = self._voters(host)
         if 2 * len([pair for pair in voters.values() if not pair[1].full]) <= len(server.data.servers):
             return False
         for _peer, other in self.audience(host).values():

@@ -311,7 +311,7 @@ class Maintenance:
         """Return what a person has to start if no leader is found, because no run does."""
         stopped = find_stopped(self.cluster.run, self.cluster.record, list(self.cluster.observations.values()))
         start = f"; if that lasts, start what ran {', '.join(stopped)}, which a run has stopped" if stopped else ""
-        return f"{start}{self.steps.failed_containers()}"
+        return f"{start}{self.steps.advise_restart()}"
 
     def _restart_disconnected(self) -> Step | None:
         """Return the restart of a running member that is not connected: it costs nothing, and corrected settings reach it only so (R29)."""

@@ -146,7 +146,7 @@ class Replacement:
             return dataclasses.replace(
                 step,
                 action="wait",
-                reason=f"{step.reason}: {', '.join(others)} takes no part in the cluster{self.steps.advice()}",
+                reason=f"{step.reason}: {', '.join(others)} takes no part in the cluster{self.steps.advise()}",
             )
         # Until the new one has joined, the cluster has a member less: each step of that has to be possible now.
         old_sid = self.cluster.old_sid(members[target.member])

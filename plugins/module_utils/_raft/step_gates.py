@@ -30,18 +30,22 @@ class StepGates:
         reason = self.gate(gate, list(self.cluster.observations.values()), member)
         if not reason:
             reason = self._disks_full(gate, member)
-        return Step("wait", step.members, f"{step.reason}: {reason}{self.advice()}") if reason else step
+        return Step("wait", step.members, f"{step.reason}: {reason}{self.advise()}") if reason else step
 
-    def advice(self) -> str:
+    def advise(self) -> str:
         """Return what to do about members that a closed gate may wait for, and that do not come back by themselves; empty if there are none."""
-        return f"{self._disks_missing()}{self.failed_containers()}"
+        return f"{self._advise_mount()}{self.advise_restart()}"
 
-    def failed_containers(self) -> str:
+    def advise_restart(self) -> str:
         """Return what to do about containers that could not write: their servers never try again, and no run restarts what it did not start."""
         failed = [o.member for o in self.cluster.observations.values() if o.write_failed and o.replace_reason]
-        return f"; what runs {', '.join(failed)} could not write: free space there, and restart it" if failed else ""
+        return (
+            f"; the container of {', '.join(failed)} could not write: free space on its disk, then restart it"
+            if failed
+            else ""
+        )
 
-    def _disks_missing(self) -> str:
+    def _advise_mount(self) -> str:
         missing = [o for o in self.cluster.observations.values() if o.file_class == DISK_MISSING and not o.running]
         if not missing:
             return ""

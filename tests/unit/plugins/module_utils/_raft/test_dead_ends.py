@@ -170,11 +170,13 @@ def test_a_container_that_could_not_write_is_replaced_first(failed: t.Any) -> No
     without_leader = [failed("c1", **why), failed("c2", **why), up("c3", connected=False, leader=False, **why)]
     action, _members, reason = step(decide(without_leader, run))
     assert action == "wait"
-    assert reason.endswith("what runs c1, c2 could not write: free space there, and restart it")
+    assert reason.endswith("the container of c1, c2 could not write: free space on its disk, then restart it")
     lost = up("c2", file_class="none", file_sid=None)  # it has to join again, which takes a majority of the others
     closed = decide([failed("c1", **why), lost, up("c3")], run, closed=["may_stop c2"])
     assert step(closed)[:2] == ("wait", ("c2",))
-    assert step(closed)[2].endswith("is closed; what runs c1 could not write: free space there, and restart it")
+    assert step(closed)[2].endswith(
+        "is closed; the container of c1 could not write: free space on its disk, then restart it"
+    )
 
 
 JOINED_AGAIN = {**LISTED, NEW[:4]: ADDRESSES["c3"]}
