@@ -138,7 +138,8 @@ def exhaustive(start: str, depth: int, budget: float, faults: int, *, wide: bool
 def _successors(start: str, state: _State, report: Report, *, wide: bool) -> t.Iterator[_State]:
     """The states after each event that may happen, after a run, and after the death of that run at each of its points."""
     free = _FREE_IN_WIDE if wide else _FREE
-    for event in enabled(state.world, state.left, wide=wide):
+    drawn = enabled(state.world, state.left, wide=wide)
+    for event in drawn:
         after = state.world.copy()
         try:
             play(after, event)
@@ -147,7 +148,7 @@ def _successors(start: str, state: _State, report: Report, *, wide: bool) -> t.I
             continue
         yield _State(after, (*state.story, event), state.left - (event[0] not in free))
     yield from _runs(start, state, report, RUN)
-    if wide and any(_is_away(slot) for host in state.world.hosts.values() for slot in host.slots.values()):
+    if any(event[0] == "mount" for event in drawn):
         yield from _runs(start, state, report, _ACCEPTING)
 
 

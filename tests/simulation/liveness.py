@@ -237,8 +237,11 @@ def _right_copy(world: World, match: re.Match[str]) -> bool:
     slots = [world.hosts[match[name]].slots[database] for name in ("one", "other")]
     for _leader, leading in Raft(world, database).leaders()[:1]:
         listed = leading.server.data.servers if leading.server else {}
-        named = {id(slot): slot.record.members.values() if slot.record else () for slot in slots}
-        wrong = [slot for slot in slots if any(m.state == "confirmed" and m.sid not in listed for m in named[id(slot)])]
+        wrong = [
+            slot
+            for slot in slots
+            if slot.record and any(m.state == "confirmed" and m.sid not in listed for m in slot.record.members.values())
+        ]
         if len(wrong) == 1:
             wrong[0].record = None
             return True

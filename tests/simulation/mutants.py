@@ -18,7 +18,7 @@ from . import liveness, observe, world
 from .events import Event
 from .exhaustive import exhaustive
 from .explore import STARTS, Corpus, Report, Story, randomly, replay
-from .stories import FULL_DISKS, RUN, STORIES, during
+from .stories import FULL_CONTAINER, FULL_DISKS, RUN, STORIES, during
 
 # Most events of a story in the search for a mutant.
 DEPTH = 9
@@ -564,7 +564,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "{self.advise_restart()}",
         "",
         "three containers",
-        (("half", "m3", "m2"), RUN, during((9, ("fill", "m1")), (13, ("unlink", "m2")), (17, ("deaf", "m1")))),
+        FULL_CONTAINER,
     ),
     Mutant("R29", "a run waits without end", "rounds.next_round", "now - since > run.wait_timeout", "False"),
     Mutant(

@@ -15,6 +15,10 @@ def during(*pairs: tuple[int, Event]) -> Event:
 
 
 FULL_DISKS: tuple[Event, ...] = (("fill", "m1"), ("fill", "m2"), ("write",), ("time",))
+FULL_CONTAINER: tuple[Event, ...] = (
+    *(("half", "m3", "m2"), RUN),
+    during((9, ("fill", "m1")), (13, ("unlink", "m2")), (17, ("deaf", "m1"))),
+)
 
 
 class Named(t.NamedTuple):
@@ -729,11 +733,7 @@ STORIES: tuple[Named, ...] = (
         "a container could not write while another member has to join again",
         "a gate that waits for a container which could not write says that it has to be restarted",
         "three containers",
-        (
-            ("half", "m3", "m2"),
-            RUN,
-            during((9, ("fill", "m1")), (13, ("unlink", "m2")), (17, ("deaf", "m1"))),
-        ),
+        FULL_CONTAINER,
     ),
     Named(
         "two copies of one revision differ",
