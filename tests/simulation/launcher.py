@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import NO_SID, Record
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 
 from .log import EMPTY, Entry, File
 from .world import Host, Raft, Server, Slot, Violation, Witness, World
@@ -32,7 +32,7 @@ def decide(
     mine = record.members.get(member) if record is not None else None
     state, my_sid = (mine.state, mine.sid) if mine is not None else ("", None)
     file_class = _class(file, witness, disk)
-    given_up = witness is not None and state == "expected" and my_sid in (witness.sid, NO_SID)
+    given_up = witness is not None and state == "expected" and my_sid == witness.sid
     if file is None and witness is not None and witness.disk != disk and not given_up:
         file_class = "none" if state in ("leaving", "absent") else "disk-missing"  # R32
     sid = file.sid if file is not None else None

@@ -18,7 +18,7 @@ from . import liveness, observe, world
 from .events import Event
 from .exhaustive import exhaustive
 from .explore import STARTS, Corpus, Report, Story, randomly, replay
-from .stories import FULL_CONTAINER, FULL_DISKS, RUN, STORIES, during
+from .stories import AWAY_TWICE, FULL_CONTAINER, FULL_DISKS, RUN, STORIES, during
 
 # Most events of a story in the search for a mutant.
 DEPTH = 9
@@ -654,6 +654,24 @@ MUTANTS: tuple[Mutant, ...] = (
         "if True:",
         "three machines",
         (("unmount", "m3"), RUN),
+    ),
+    Mutant(
+        "R32",
+        "an accepted lost disk counts for every server that had it",
+        "launcher.decide",
+        "my_sid == witness.sid",
+        "bool(my_sid)",
+        "three machines",
+        AWAY_TWICE,
+    ),
+    Mutant(
+        "R32",
+        "an accepted lost disk is not recorded for the server that had it",
+        "plan._give_up_disks",
+        'if member.state == "expected" and lost.get(name):',
+        "if False:",
+        "three machines",
+        AWAY_TWICE,
     ),
     Mutant(
         "R32",

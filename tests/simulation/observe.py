@@ -6,7 +6,7 @@ import functools
 import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import DISK_MISSING, Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 
 from . import launcher
@@ -201,7 +201,7 @@ def _observe(world: World, database: str, host: Host) -> Observation:
     known: dict[str, t.Any] = {
         "file_class": file_class,
         "file_cid": file.cid if file else None,
-        "file_sid": file.sid if file else None,
+        "file_sid": file.sid if file else slot.witness.sid if file_class == DISK_MISSING and slot.witness else None,
         "file_reason": "" if slot.contained else decision.reason,
         "record": record,
         "last_term": file.log.term if file and file.log.length else None,

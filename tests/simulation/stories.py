@@ -21,6 +21,14 @@ FULL_CONTAINER: tuple[Event, ...] = (
 )
 
 
+AWAY_TWICE: tuple[Event, ...] = (
+    ("unmount", "m2"),
+    ("run", (), ((15, ("kill",)),), ("accept_lost_disk",)),
+    ("run", (), ((11, ("kill",)),), ("accept_lost_disk",)),
+    ("unmount", "m2"),
+)
+
+
 class Named(t.NamedTuple):
     """`title` is what has to hold. After the events, faults stop and the databases have to become healthy, or the refusal has to be right."""
 
@@ -755,6 +763,12 @@ STORIES: tuple[Named, ...] = (
         "a run that finds members in an election waits, and may learn only then that too few are left",
         "three machines",
         (("hesitate",), ("good_settings",), ("unmount", "m2"), ("kick", "m3")),
+    ),
+    Named(
+        "a disk of a member that has joined again is away",
+        "an accepted lost disk counts for one server, and not for one that joins in its place",
+        "three machines",
+        AWAY_TWICE,
     ),
     Named(
         "two old copies are accepted",

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.raft import SCRIPT
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record, render_files
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import NO_SID, Member, Permit, Record, render_files
 from simulation.launcher import decide
 from simulation.log import EMPTY, File
 from simulation.world import Witness
@@ -166,7 +166,9 @@ def test_the_witness_counts_as_in_the_script(
 
 
 @pytest.mark.parametrize("state", ["expected", "confirmed", "replacing", "leaving", "absent", None])
-@pytest.mark.parametrize("sid", [None, OTHER_ID], ids=["without a server id", "with a server id"])
+@pytest.mark.parametrize(
+    "sid", [None, OTHER_ID, NO_SID], ids=["without a server id", "with its server id", "with another one"]
+)
 @pytest.mark.parametrize("disk", [1, 2], ids=["the same disk", "another disk"])
 def test_an_absent_file_is_lost_only_on_its_own_disk_as_in_the_script(
     tmp_path: Path, state: t.Any, sid: str | None, disk: int
@@ -185,3 +187,4 @@ def test_an_absent_file_is_lost_only_on_its_own_disk_as_in_the_script(
     said = script_says(tmp_path, None, record, f"server {OTHER_ID} 7 {disk}\n", f"{stat.parent}:{os.environ['PATH']}")
     decided = decide(None, record, "m1", ADDRESS, Witness(OTHER_ID, (1, 1), disk), 1)
     assert (said["decision"], said["class"]) == (decided.decision, decided.file_class)
+    assert said["sid"] == (OTHER_ID if said["class"] == "disk-missing" else "")

@@ -199,7 +199,7 @@ decide_by_class() {
 foreign() {
     decision=''
     case $class in
-    none | empty | unidentifiable) return 0 ;;
+    none | disk-missing | empty | unidentifiable) return 0 ;;
     standalone)
         answer refuse "$file is a standalone database. Move it aside, or import it with a playbook."; return ;;
     esac

@@ -87,19 +87,18 @@ judge_age() {
     fi
 }
 
-# No file, in a directory on another file system than the file of the last server: the disk is not mounted, or it was exchanged. Only what is
-# written on this machine counts. A member whose file has been given up joins on the disk that is there, but not if it has joined since under another id.
+# There is no file, and the directory is on another file system than the last server's file: the disk is not mounted, or was exchanged. $sid is then
+# that server. If the record gives it up, its member joins on the disk that is there. Only what is written on this machine counts.
 judge_disk() {
     case $my_state in leaving | absent) return 0 ;; esac
     [ -r "$witness" ] || return 0
     held_by=- holder=-
     while read -r kind one _ three _; do [ "$kind" != server ] || holder=$one held_by=${three:--}; done <"$witness"
     [ "$held_by" != - ] || return 0
-    if [ "$my_state" = expected ]; then
-        case $my_sid in "$holder" | 00000000-0000-0000-0000-000000000000) return 0 ;; esac
-    fi
+    case $my_state,$my_sid in "expected,$holder") return 0 ;; esac
     here=$(disk_identity)
-    [ "$here" = - ] || [ "$here" = "$held_by" ] || class=disk-missing detail="the file lay on file system $held_by, $directory is on $here"
+    [ "$here" = - ] || [ "$here" = "$held_by" ] ||
+        class=disk-missing sid=$holder detail="the file lay on file system $held_by, $directory is on $here"
 }
 
 # Of the last bytes of the file; fails if they cannot be read.

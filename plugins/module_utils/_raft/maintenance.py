@@ -146,10 +146,11 @@ class Maintenance:
         for o in self.cluster.observations.values():
             entry = Entry(*o.witness_entry) if o.witness_entry is not None else None
             if entry is not None and not self.cluster.is_unlisted(o.sid or o.file_sid) and terms.contradicts(entry):
+                remedy = "Mount the disk" if o.file_class == DISK_MISSING else "Keep the file"
                 raise Refused(
                     f"{self.cluster.database} lost acknowledged writes: {o.member} remembers log entry {entry.log_index} of term {entry.term}, and the log of "
                     f"the leader {leader.member} has another one there. An old copy or a damaged file was started. This run changes nothing more. "
-                    f"Keep the file of {o.member}, which may have the entry, or accept the loss with {self.cluster.run.texts.accept_rollback}."
+                    f"{remedy} of {o.member}, which may have the entry, or accept the loss with {self.cluster.run.texts.accept_rollback}."
                 )
 
     def _step(self) -> Step | None:

@@ -30,6 +30,8 @@ DISK_MISSING = "disk-missing"
 class Observation:
     """One member. `listed` maps the first four digits of each server id in this member's list to the address; only the leader's list counts.
 
+    `file_sid` is the server id in the file, and if the disk is missing that of the server whose file was on it.
+
     `starting`: the server has just started and needs time to find the others, so that it may take part without any step.
     `last_term` and `last_index` belong to the last log entry of the file, `witness_index` is the highest index that this member is known to have
     had. `witnesses` maps the first four digits of each server id to the highest committed index that this host has recorded of it.

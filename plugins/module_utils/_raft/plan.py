@@ -20,7 +20,7 @@ from .._ovsdb.endpoint import one_spelling, parse_endpoint
 from .away import find_away, refuse_away, refuse_silent, wait_for
 from .maintenance import Maintenance
 from .observation import DISK_MISSING, OTHER_THAN_KNOWN, STARTABLE, Observation, newest_leader
-from .record import NO_SID, Member, Permit, Record, latest
+from .record import Member, Permit, Record, latest
 from .record_checks import refuse_by_record, refuse_cluster
 from .simulate import predict, predicted_gate
 from .step import (
@@ -93,21 +93,23 @@ def _plan_one(run: Run, observations: t.Mapping[str, Observation], gate: Gate, h
     decided = _plan_round(run, observations, gate, history)
     if not run.accept_lost_disk:
         return decided
-    return _give_up_disks(
-        decided, [name for name, o in observations.items() if o.file_class == DISK_MISSING and not o.running]
-    )
+    lost = {o.member: o.file_sid for o in observations.values() if o.file_class == DISK_MISSING and not o.running}
+    return _give_up_disks(decided, lost)
 
 
-def _give_up_disks(decided: Round, lost: t.Collection[str]) -> Round:
-    """Return the round with accepted losses recorded: the launcher of an unconfirmed member would go on waiting for its disk (R32)."""
+def _give_up_disks(decided: Round, lost: t.Mapping[str, str | None]) -> Round:
+    """Return the round with accepted losses recorded. `lost` maps each member to the server id whose file was on its missing disk.
+
+    The launcher waits for the disk until the record gives up exactly this id (R32): a server that joins later is not given up with it. While the leader
+    still lists the id, `hold_back` keeps the member from joining, and the next round removes it from the list.
+    """
     record = decided.record or decided.recorded
     if record is None:
         return decided
-    given_up, before = record, decided.recorded.members if decided.recorded is not None else {}
+    given_up = record
     for name, member in record.members.items():
-        was_expected = name in before and before[name].state == "expected"
-        if name in lost and member.state == "expected" and (member.sid is None or was_expected):
-            given_up = given_up.with_member(name, sid=NO_SID)
+        if member.state == "expected" and lost.get(name):
+            given_up = given_up.with_member(name, sid=lost[name])
     if given_up == record:
         return decided
     return dataclasses.replace(decided, record=given_up if decided.record else next_revision(given_up))
@@ -124,7 +126,10 @@ def _plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate,
             dataclasses.replace(o, file_class="member") if o.file_class in OTHER_THAN_KNOWN else o for o in observed
         ]
     if run.accept_lost_disk:
-        observed = [dataclasses.replace(o, file_class="none") if o.file_class == DISK_MISSING else o for o in observed]
+        observed = [
+            dataclasses.replace(o, file_class="none", file_sid=None) if o.file_class == DISK_MISSING else o
+            for o in observed
+        ]
     record = _read_record(run, observed)
     away = find_away(run, record, observed)
     if away and record is not None:

@@ -334,10 +334,10 @@ def test_an_accepted_loss_is_noted_for_a_launcher_that_waits_for_the_disk() -> N
     seen = [
         up("c1", record, listed=WITHOUT_C3),
         up("c2", record, listed=WITHOUT_C3),
-        lost("c3", record, file_class="disk-missing"),
+        lost("c3", record, file_class="disk-missing", file_sid=SIDS["c3"]),
     ]
     result = decide(seen, dataclasses.replace(RUN, accept_lost_disk=True))
-    assert members(result)["c3"].sid == "00000000-0000-0000-0000-000000000000"
+    assert members(result)["c3"].sid == SIDS["c3"]
 
 
 def test_a_closed_gate_names_the_disk_that_it_waits_for() -> None:

@@ -24,7 +24,7 @@ from raft_observations import (
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import NO_SID, Member, Record
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import History, Round, Run
 
 HISTORY = History()
@@ -459,16 +459,17 @@ def test_an_accepted_lost_disk_is_a_lost_file() -> None:
 
 def test_a_member_that_joined_again_and_lost_its_disk_before_a_run_saw_it_is_asked_for_its_disk() -> None:
     """The record names the id that was given up; the one that the leader lists at its address is not recorded."""
-    joined = {**WITHOUT_C3, "4444": ADDRESSES["c3"]}
+    new = f"4444{SIDS['c3'][4:]}"
+    joined = {**WITHOUT_C3, new[:4]: ADDRESSES["c3"]}
     seen = [
-        lost("c3", EXPECTED_C3, file_class="disk-missing"),
+        lost("c3", EXPECTED_C3, file_class="disk-missing", file_sid=new),
         *(up(n, EXPECTED_C3, listed=joined) for n in ("c1", "c2")),
     ]
     assert planned(decide(seen)) is None
     accepted = decide(seen, dataclasses.replace(RUN, accept_lost_disk=True))
     assert planned(accepted) == ("kick", ("c2",))
     assert accepted.record is not None
-    assert accepted.record.members["c3"].sid == NO_SID
+    assert accepted.record.members["c3"].sid == new
 
 
 def test_a_step_on_an_accepted_lost_disk_fits_what_the_launcher_says_of_it() -> None:
@@ -576,6 +577,9 @@ def test_leader_with_another_entry_in_the_place_of_a_committed_one_is_refused() 
     assert planned(decide(members, dataclasses.replace(RUN, accept_rollback=True))) == ("start", ("c1",))
     members[0] = down("c1", witness_entry=(1, 69))
     assert planned(decide(members)) == ("start", ("c1",))
+    members[0] = lost("c1", file_class="disk-missing", file_sid=SIDS["c1"], witness_entry=(1, 80))
+    with pytest.raises(Refused, match=r"Mount the disk of c1, which may have the entry"):
+        decide(members)
 
 
 def test_a_leader_that_has_caught_up_with_the_witness_of_a_round_before_goes_on() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 import pytest
@@ -113,6 +114,30 @@ def test_a_record_that_says_nothing_new_is_not_written() -> None:
 def test_a_record_that_says_nothing_new_is_written_where_copies_differ() -> None:
     same = record().replace(revision=8)
     assert hold_back(Round(same, recorded=record(), stale_copies=True), {}, NAMES) == same
+
+
+def test_a_lost_disk_is_accepted_for_the_server_that_is_still_listed_before_another_joins() -> None:
+    """While it cannot be removed from the list, its member must not join."""
+    new = sid("m2").replace("2222", "4444", 1)
+    listed = {**{sid(name)[:4]: address(name) for name in ("m0", "m1")}, new[:4]: address("m2")}
+    before = record(m2="expected")
+    away = Observation("m2", record=before.as_dict(), file_class="disk-missing", file_sid=new)
+    world = {"m0": up("m0", before, listed=listed), "m1": up("m1", before, listed=listed), "m2": away}
+    accepting = run(accept_lost_disk=True)
+
+    def closed(gate: str, *_: t.Any) -> str:
+        return "closed" if gate == "may_remove" else ""
+
+    waiting, _progress = next_round(accepting, world, RoundProgress(), 0.0, gate=closed, able_to_start=NAMES)
+    assert waiting.step is not None
+    assert waiting.step.action == "wait"
+    held = waiting.record
+    assert held is not None
+    assert (held.members["m2"].state, held.members["m2"].sid) == ("replacing", new)
+    world = {name: dataclasses.replace(o, record=held.as_dict()) for name, o in world.items()}
+    going_on, _progress = next_round(accepting, world, RoundProgress(), 0.0, gate=open_gate, able_to_start=NAMES)
+    assert going_on.step is not None
+    assert (going_on.step.action, going_on.step.sid) == ("kick", new)
 
 
 # --- time -------------------------------------------------------------------------------------------------------------
