@@ -232,8 +232,8 @@ class ChassisAgent:
         """Let the probe of the pod know what keeps the agent from its work, or that nothing does (an empty text)."""
         run = self.paths.run
         if trouble:
-            replace_file(f"{run}/agent.trouble", f"{trouble}\n")
             _remove(f"{run}/agent.ready")
+            replace_file(f"{run}/agent.trouble", f"{trouble}\n")
         else:
             if not os.path.exists(f"{run}/agent.ready"):
                 replace_file(f"{run}/agent.ready", "")
