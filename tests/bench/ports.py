@@ -54,7 +54,7 @@ class Database:
             if self._process.poll() is not None:
                 raise RuntimeError(f"ovsdb-server ended with {self._process.returncode}")
             time.sleep(0.02)
-        subprocess.run(["ovs-vsctl", "--no-wait", f"--db={self.endpoint}", "init"], check=True)
+        subprocess.run(["ovs-vsctl", "--no-wait", "--retry", f"--db={self.endpoint}", "init"], check=True)
 
     def add_ports(self, count: int) -> None:
         """br-int with many ports, as instances make them."""

@@ -60,7 +60,7 @@ class Play:
 
     def perform(self) -> None:
         self._run("The first run")
-        if not self.theatre.has_leader():
+        if not any(self.theatre.has_leader() or time.sleep(1) for _attempt in range(10)):
             raise Stuck("before the first fault: no cluster was founded")
         self.theatre.keep_copies()
         for writer in self.writers:

@@ -71,8 +71,10 @@ class Agent:
 
     @property
     def trouble(self) -> str:
-        path = self.run / "agent.trouble"
-        return path.read_text() if path.exists() else ""
+        try:
+            return (self.run / "agent.trouble").read_text()
+        except FileNotFoundError:
+            return ""
 
     def until_ready(self) -> None:
         until(lambda: self.ready, f"the agent: {self.trouble}")

@@ -19,6 +19,7 @@ import typing as t
 import urllib.request
 
 import pytest
+from _launcher_lib import reserve
 from conftest import Daemon, Pki, until, within
 
 BINARIES = ("kube-apiserver", "etcd")
@@ -65,7 +66,8 @@ def free_ports(count: int) -> list[int]:
             port = random.randrange(15_000, 32_000)
             with contextlib.suppress(OSError):
                 stack.enter_context(socket.create_server(("127.0.0.1", port)))
-                ports.append(port)
+                if reserve(f"port-{port}"):
+                    ports.append(port)
         return ports
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import random
 import re
@@ -59,19 +61,37 @@ def log_terms(member: Member) -> dict[int, int]:
     return found
 
 
+_RESERVED: list[socket.socket] = []
+
+
+def reserve(what: str) -> bool:
+    """Return whether this process holds it from now on: another worker may find the same network free before anybody listens there."""
+    held = socket.socket(socket.AF_UNIX)
+    try:
+        held.bind(f"\0c5c3-ovn-{what}")
+    except OSError:
+        held.close()
+        return False
+    _RESERVED.append(held)
+    return True
+
+
 def free_network() -> str:
     """A loopback /24 in which nobody listens on the ports we use."""
     while True:
         network = f"127.{random.randint(246, 254)}.{random.randint(0, 255)}"  # above those of conftest's `next_address`
         try:
             for host in range(1, 5):
-                for port in (6641, 6643):
+                for port in range(6641, 6645):
                     with socket.socket() as probe:
                         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                         probe.bind((f"{network}.{host}", port))
-        except OSError:
+        except OSError as e:
+            if e.errno != errno.EADDRINUSE:
+                raise
             continue
-        return network
+        if reserve(network):
+            return network
 
 
 class Member:
@@ -199,7 +219,8 @@ class Member:
             self.process = None
         pid = pid or self.server_pid()
         if pid is not None:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it may end by itself
+                os.kill(pid, signal.SIGKILL)
             until(lambda: self.server_pid() is None, f"{self.id} killed")
 
     def terminate(self) -> int:

@@ -70,7 +70,7 @@ def kolla() -> str:
         commands += [
             f"{_CTL} run_{name}_ovsdb --db-{name}-cluster-local-addr={address} --db-{name}-sock={run}/ovn{name}_db.sock ",
             f"--db-{name}-pidfile={run}/ovn{name}_db.pid --db-{name}-file={lib}/ovn-{name}/ovn{name}.db --ovn-{name}-logfile={log}/ovn-{name}-db.log ",
-            f"> /dev/null 2>&1 & until [ -S {run}/ovn{name}_db.sock ]; do sleep 0.1; done; ",
+            f"> /dev/null 2>&1 & until ovsdb-client -t 3 list-dbs unix:{run}/ovn{name}_db.sock > /dev/null 2>&1; do sleep 0.1; done; ",
             f"ovn-{name}ctl --db=unix:{run}/ovn{name}_db.sock --timeout=30 --inactivity-probe=60000 set-connection ptcp:{port}:0.0.0.0; ",
         ]
     databases = f"--ovnnb-db=tcp:{address}:6641 --ovnsb-db=tcp:{address}:6642"

@@ -6,13 +6,12 @@ import json
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
 import sys
 import typing as t
 
 import pytest
-from conftest import Daemon, run, until
+from conftest import Daemon, listens, run, until
 
 SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 
@@ -27,12 +26,6 @@ def require_vswitch() -> None:
     if missing:
         sys.__stderr__.write(f"\nNOT TESTED against a real ovs-vswitchd: {', '.join(missing)} missing\n")
         pytest.skip(f"NOT TESTED against a real ovs-vswitchd: {', '.join(missing)} missing")
-
-
-def is_listening(path: pathlib.Path) -> bool:
-    """Whether somebody accepts connections at this socket: its file is there a moment before."""
-    with socket.socket(socket.AF_UNIX) as client:
-        return client.connect_ex(str(path)) == 0
 
 
 class Vswitch:
@@ -86,7 +79,7 @@ class Vswitch:
             run("ovsdb-tool", "create", str(file), SCHEMA)
         (self.directory / "db.sock").unlink(missing_ok=True)
         self._start("ovsdb-server", "ovsdb-server", str(file), f"--remote=p{self.endpoint}", *options)
-        until(lambda: is_listening(self.directory / "db.sock"), "the database socket")
+        until(lambda: listens(self.directory / "db.sock"), "the database socket")
         self.vsctl("--no-wait", "init")
         return self
 

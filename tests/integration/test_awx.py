@@ -11,7 +11,7 @@ import typing as t
 import ansible_runner
 import pytest
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(600)
 
 REPORT = ["OVN is healthy", "Northbound    healthy"]
 

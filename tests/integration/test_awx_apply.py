@@ -16,7 +16,7 @@ from _awx_server import BASE, PASSWORD, TOKEN, USER, Awx, serving
 from _pki import Pki
 from conftest import Ran, RunModule
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(600)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLAYBOOKS = [f"playbooks/{path.name}" for path in ROOT.glob("playbooks/*.yml")]

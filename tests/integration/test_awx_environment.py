@@ -15,7 +15,7 @@ import pytest
 import yaml
 from _awx_layout import ROOT, Job, Layout, ssh_key
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(600)
 
 DEFINITION = ROOT / "awx" / "environment" / "execution-environment.yml"
 # Nothing listens there: as the message of an API server that is away names it.

@@ -9,7 +9,7 @@ import typing as t
 import _owners
 import _playbooks
 import pytest
-from conftest import MakeCluster, Member, Pki, RunModule, run
+from conftest import MakeCluster, Member, Pki, RunModule, run, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._connectivity_test.network import MARK
 
@@ -274,7 +274,7 @@ def test_nothing_of_ours_writes_rows_of_others(
         "election_timer": 1500,
         "purge_connections": True,
     }
-    heartbeat = {"northbound": [northbound.socket], "southbound": [southbound.socket], "timeout": 2}
+    heartbeat = {"northbound": [northbound.socket], "southbound": [southbound.socket], "timeout": round(within(2))}
     written = [run_module("ovn_database", {**place, **settings})["changed"]]
     run_module("ovn_sync", heartbeat)
     for client in ("ovsdbapp", "json_rpc"):

@@ -314,9 +314,10 @@ def test_registration_is_awaited(
     vswitch: Vswitch, chassis: Chassis, raft_cluster: MakeCluster, request: pytest.FixtureRequest, tls: bool
 ) -> None:
     cluster = raft_cluster(3, "southbound", tls=tls)
-    run("ovn-sbctl", f"--db={cluster.leader.socket}", "init")
+    run("ovn-sbctl", f"--db={','.join(cluster.sockets)}", "init")
     files = request.getfixturevalue("pki").issue("c1").options() if tls else {}
     vswitch.start_vswitchd()
+    until(lambda: vswitch.vsctl("get", "Open_vSwitch", ".", "datapath_types") != "[]", "ovs-vswitchd")
     args = {
         "system_id": "c1",
         "hostname": "host1",
@@ -344,7 +345,7 @@ def test_registration_is_awaited(
     assert "allow_rename" in renamed["msg"]
     moved = outside({**args, "encapsulation": {"type": "geneve", "ip": "127.0.0.2"}, "wait_timeout": 30})
     assert moved["registered"]
-    assert run("ovn-sbctl", f"--db={cluster.leader.socket}", "--bare", "--columns=ip", "list", "Encap").split() == [
+    assert run("ovn-sbctl", f"--db={','.join(cluster.sockets)}", "--bare", "--columns=ip", "list", "Encap").split() == [
         "127.0.0.2"
     ]
 

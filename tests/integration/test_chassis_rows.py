@@ -52,7 +52,7 @@ class Southbound:
         self.register("c2", "host2", "192.0.2.2")
 
     def sbctl(self, *arguments: str) -> str:
-        return run("ovn-sbctl", f"--db={','.join(self.cluster.sockets)}", "--no-leader-only", *arguments)
+        return run("ovn-sbctl", f"--db={','.join(self.cluster.sockets)}", *arguments)
 
     def register(self, name: str, hostname: str, ip: str, types: str = "geneve") -> None:
         """As ovn-controller does."""

@@ -17,6 +17,9 @@ from _pods_on_api import Kubelet
 plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
 
 
+STATIC_PORT = 30011  # Kubernetes assigns those from 30086 up first
+
+
 def test_a_port_that_somebody_changed(plane: ControlPlane) -> None:
     """The API server would merge both into one list, and find its own work invalid."""
     plane.begin()
@@ -60,7 +63,7 @@ def test_node_ports_that_somebody_changed(plane: ControlPlane) -> None:
         },
     }
     plane.late(spec=declared)
-    taken = {**port, "nodePort": port["nodePort"] + 1 if port["nodePort"] < 32767 else port["nodePort"] - 1}
+    taken = {**port, "nodePort": STATIC_PORT}
     plane.patch("Service", "ovn-southbound-0", {"spec": {"ports": [taken]}}, manager="somebody")
     conflict = plane(may_fail=True, spec=declared)["msg"]
     assert '"somebody" set ' in conflict
@@ -80,7 +83,7 @@ def test_what_a_run_repaired_is_its_own_later(plane: ControlPlane) -> None:
     (port,) = plane.get("Service", "ovn-southbound-0")["spec"]["ports"]
     plane.patch("Service", "ovn-southbound-0", {"spec": {"ports": [{**port, "port": 7000}]}}, manager="somebody")
     plane.late(spec=nodes(), force_conflicts=True)
-    other = port["nodePort"] + 1 if port["nodePort"] < 32767 else port["nodePort"] - 1
+    other = STATIC_PORT + 1
     assert touched(plane.late(spec=nodes(nodePorts=[other])))["Service ovn-southbound-0"] == "changed"
     assert plane.get("Service", "ovn-southbound-0")["spec"]["ports"] == [{**port, "nodePort": other}]
     plane.late(spec=nodes("ClusterIP"))

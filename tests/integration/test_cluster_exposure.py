@@ -54,14 +54,14 @@ def test_allowed_networks_come_and_go(plane: ControlPlane) -> None:
 
 
 def test_the_port_for_neutron_has_networks_and_numbers_of_its_own(plane: ControlPlane) -> None:
-    connection = {"allowedCidrs": NETWORKS[1:], "nodePorts": [31642]}
+    connection = {"allowedCidrs": NETWORKS[1:], "nodePorts": [30042]}
     spec = {
         **exposed(allowedCidrs=NETWORKS[:1], externalTrafficPolicy="Local"),
         "neutronIntegration": {"sbConnection": connection},
     }
     plane.begin(spec=spec)
     assert service_of(plane)["loadBalancerSourceRanges"] == NETWORKS
-    assert [port["nodePort"] for port in service_of(plane)["ports"] if port["port"] == 16642] == [31642]
+    assert [port["nodePort"] for port in service_of(plane)["ports"] if port["port"] == 16642] == [30042]
     assert [{"ipBlock": {"cidr": NETWORKS[0]}}] in sources_of(plane)
     assert [{"ipBlock": {"cidr": NETWORKS[1]}}] in sources_of(plane, 16642)
     assert touched(plane.late(spec=spec)) == {}

@@ -20,9 +20,12 @@ from _control_plane import (
     ControlPlane,
     hypervisors,
 )
+from conftest import until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import CLIENT_CA_KEY
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.schema_validator import validator_class
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_cluster, ovn_precheck_kubernetes
 
 plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
@@ -171,7 +174,16 @@ def test_a_namespace_that_the_user_may_not_create(plane: ControlPlane) -> None:
     subject = {"apiGroup": group, "kind": "User", "name": "somebody"}
     reference = {"apiGroup": group, "kind": "ClusterRole", "name": name}
     plane.server.request("POST", binding, {"metadata": {"name": name}, "roleRef": reference, "subjects": [subject]})
+    low = Cluster({"kubeconfig": plane.server.low_kubeconfig})
+
+    def may_look() -> bool:
+        try:
+            return bool(low.list("v1", "Namespace"))
+        except Refused:
+            return False
+
     try:
+        until(may_look, "the rights, which the API server notices a moment later")
         refused = plane(may_fail=True, kubeconfig=plane.server.low_kubeconfig, namespace=f"{plane.namespace}-forbidden")
     finally:
         for path in (binding, role):

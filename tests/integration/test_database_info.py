@@ -10,8 +10,7 @@ import subprocess
 import typing as t
 
 import pytest
-from _vswitch import is_listening
-from conftest import Daemon, MakeCluster, Pki, RaftCluster, Ran, RunModule, run, until, within
+from conftest import Daemon, MakeCluster, Pki, RaftCluster, Ran, RunModule, listens, run, until, within
 from test_gone_chassis import Pods
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.database_pods import DatabasePods
@@ -68,7 +67,7 @@ class Server:
             ["ovsdb-server", "-vconsole:off", f"--remote=p{self.endpoint}", "--unixctl=none", str(directory / "db")],
             directory / "db.out",
         )
-        until(lambda: is_listening(directory / "db.sock"), "the server")
+        until(lambda: listens(directory / "db.sock"), "the server")
 
     def transact(self, *operations: dict[str, t.Any]) -> None:
         answers = json.loads(run("ovsdb-client", "transact", self.endpoint, json.dumps(["Open_vSwitch", *operations])))
@@ -271,7 +270,7 @@ SWITCHES = {"database": "northbound", "tables": ["Logical_Switch"], "columns": [
 
 
 def test_a_cluster(raft_cluster: MakeCluster, run_module: RunModule) -> None:
-    cluster = raft_cluster(3)
+    cluster = raft_cluster(3, election_timer=10_000)
     fill(cluster)
     leader, followers = cluster.leader, cluster.followers
     ask = functools.partial(run_module, "ovn_database_info")
@@ -295,7 +294,7 @@ def test_a_cluster(raft_cluster: MakeCluster, run_module: RunModule) -> None:
 
     leader.kill()
     until(lambda: "lost its cluster" in ask({**SWITCHES, "endpoints": followers[1].endpoint}, may_fail=True).get("msg", ""),
-          "the member to notice that it is alone")  # fmt: skip
+          "the member to notice that it is alone", 60)  # fmt: skip
     gone = ask({**SWITCHES, "endpoints": leader.socket}, may_fail=True)
     assert "is not reachable" in gone["msg"]
 

@@ -14,7 +14,7 @@ import typing as t
 
 import pytest
 from _lan import Lan
-from conftest import Daemon, Ran, RunModule, run, until
+from conftest import Daemon, Ran, RunModule, listens, run, until
 
 pytestmark = pytest.mark.usefixtures("daemons")
 
@@ -293,7 +293,7 @@ def test_a_cluster_works_behind_its_firewall(host: Host) -> None:
                 directory / f"{name}.log",
             )
             stack.callback(daemon.kill)
-            until(lambda file=file: os.path.exists(f"{file}.sock"), f"the socket of {name}")
+            until(lambda file=file: listens(f"{file}.sock"), f"the socket of {name}")
         run("ovsdb-client", "-t", "30", "wait", f"unix:{files['central2']}.sock", "OVN_Northbound", "connected")
         ask = ["ovsdb-client", "-t", "2", "list-dbs", f"tcp:{lan.ipv4('central1')}:6641"]
         assert "OVN_Northbound" in run(*lan.enter("central2"), *ask)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from _launcher_lib import until
 from _loopback import LoopbackBackend, LoopbackHost
+from _processor_time import within
 from test_scenarios import OnLoopback
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
@@ -90,14 +91,18 @@ def is_written(leader: HostWithDisk, number: int = 0, size: int = 5000) -> bool:
     name = f"{'x' * size}{number}"  # its last block on the disk has room for less
     row = f'["OVN_Northbound", {{"op": "insert", "table": "Address_Set", "row": {{"name": "{name}"}}}}]'
     done = subprocess.run(
-        ["ovsdb-client", "--timeout=3", "transact", leader.socket, row], capture_output=True, text=True, check=False
+        ["ovsdb-client", f"--timeout={within(5):.0f}", "transact", leader.socket, row],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return done.returncode == 0 and '"error"' not in done.stdout
 
 
 def test_a_member_with_a_full_disk_is_not_restarted_and_costs_no_row(backend: LoopbackBackend) -> None:
     played = OnLoopback(backend)
-    follower = next(host for host in hosts(backend) if not host.leads)
+    leader = until(lambda: backend.leader, "a leader")
+    follower = next(host for host in hosts(backend) if host is not leader)
     follower.fill()
     for _row in range(5):
         played.write()
@@ -116,7 +121,7 @@ def test_a_member_with_a_full_disk_is_not_restarted_and_costs_no_row(backend: Lo
 
 def test_followers_whose_disks_were_full_start_from_their_files(backend: LoopbackBackend) -> None:
     """One after the other: both keep entries in memory that they could not write, until the launcher has the file written again."""
-    leader = next(host for host in hosts(backend) if host.leads)
+    leader = t.cast(HostWithDisk, until(lambda: backend.leader, "a leader"))
     followers = [host for host in hosts(backend) if host is not leader]
     for number, host in enumerate(followers):
         # As long as it is open, no other file can get its inode.
@@ -144,7 +149,7 @@ def test_a_transaction_that_is_too_large_for_the_disk_leaves_no_hole(backend: Lo
         for host in hosts(backend):
             host.configure(hosts(backend), OVN_REVISION="2", OVN_CONSOLE="1", OVN_LOG_FILE="")
         assert runs_until_whole(backend)
-    leader = next(host for host in hosts(backend) if host.leads)
+    leader = t.cast(HostWithDisk, until(lambda: backend.leader, "a leader"))
     follower = next(host for host in hosts(backend) if host is not leader)
     follower.fill(left=100_000)
     assert is_written(leader, 1, size=120_000)
@@ -167,7 +172,7 @@ def test_a_transaction_that_is_too_large_for_the_disk_leaves_no_hole(backend: Lo
 
 
 def test_a_leader_that_cannot_write_is_restarted_when_there_is_room(backend: LoopbackBackend) -> None:
-    leader = next(host for host in hosts(backend) if host.leads)
+    leader = t.cast(HostWithDisk, until(lambda: backend.leader, "a leader"))
     leader.fill()
     rows = int(is_written(leader))
     until(lambda: any(host.leads for host in hosts(backend) if host is not leader), "another leader")
@@ -184,7 +189,7 @@ def test_members_that_cannot_write_come_back_when_there_is_room(backend: Loopbac
     """All of them: their files grow alike, so that is how it goes."""
     played = OnLoopback(backend)
     played.write()
-    leader = next(host for host in hosts(backend) if host.leads)
+    leader = t.cast(HostWithDisk, until(lambda: backend.leader, "a leader"))
     for host in hosts(backend):
         host.fill()
     assert not is_written(leader)

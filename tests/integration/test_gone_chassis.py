@@ -286,9 +286,11 @@ def test_in_pods_any_member_does(raft_cluster: MakeCluster) -> None:
     assert delete_rows(dead, members, 30, module=MODULE, check_mode=True) == ALL_ROWS
     assert southbound.names() == ["c1", "c2"]
     assert delete_rows(dead, members, 30, module=MODULE, check_mode=False) == ALL_ROWS
+    cluster.await_same_log()
     assert southbound.names() == ["c2"]
     assert not comes_back("c1", members, 0, 30)
     southbound.register("c1", "host1", "192.0.2.1")
+    cluster.await_same_log()
     assert comes_back("c1", members, 0, 30)
 
 

@@ -48,7 +48,7 @@ def test_packages_and_daemons(run_module: RunModule, daemons: None) -> None:
 def test_members_and_settings_of_a_database(
     run_module: RunModule, raft_cluster: MakeCluster, tmp_path: pathlib.Path
 ) -> None:
-    leader = raft_cluster(3).leader
+    leader = raft_cluster(3, election_timer=10_000).leader
     settings = {"database": "northbound", "control_socket": leader.control_socket, "socket": leader.socket}
     run_module("ovn_database", {**settings, "options": {}})  # makes the row of NB_Global
     member = {

@@ -145,8 +145,14 @@ def test_members_that_are_lost_until_there_is_no_majority(observed: Observed) ->
     assert all(end > time.time() for end in ends.values())
     victims = observed.clusters["northbound"].members[:2]
     victims[0].kill()
-    until(lambda: 0 in observed.metric("central1", "member_connected").values(), "one lost", timeout=30)
-    assert observed.condition("central1", "NorthboundReady")["status"] == "True"
+    until(
+        lambda: (
+            0 in observed.metric("central1", "member_connected").values()
+            and observed.condition("central1", "NorthboundReady")["status"] == "True"
+        ),
+        "one lost, and the others elect a leader",
+        timeout=30,
+    )
     victims[1].kill()
     until(lambda: observed.condition("central1", "NorthboundReady")["status"] == "False", "no majority", timeout=60)
     assert observed.condition("central1", "Ready")["status"] == "False"
@@ -251,7 +257,7 @@ def test_a_directory_that_is_missing_is_named_and_the_status_goes_on(observed: O
     observed.start("central1", OVN_METRICS_FILE=str(observed.folder / "absent" / "ovn.prom"))
     log = observed.folder / "central1.log"
     until(lambda: log.exists() and "Create its directory, or name another one." in log.read_text(), "the message")
-    assert observed.condition("central1", "NorthboundReady")["status"] == "True"
+    until(lambda: observed.condition("central1", "NorthboundReady")["status"] == "True", "the status", timeout=30)
     (observed.folder / "absent").mkdir()
     until((observed.folder / "absent" / "ovn.prom").exists, "the file", timeout=30)
     assert [one.name for one in (observed.folder / "absent").iterdir()] == ["ovn.prom"]

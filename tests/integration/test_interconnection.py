@@ -7,7 +7,7 @@ import pathlib
 import typing as t
 
 import pytest
-from conftest import Daemon, MakeCluster, Pki, RaftCluster, RunModule, run, until
+from conftest import Daemon, MakeCluster, Pki, RaftCluster, RunModule, listens, run, until
 
 pytestmark = pytest.mark.timeout(180)
 SCHEMAS = {"ic_nb": "/usr/share/ovn/ovn-ic-nb.ovsschema", "ic_sb": "/usr/share/ovn/ovn-ic-sb.ovsschema"}
@@ -22,7 +22,7 @@ def servers(daemons: None, short_dir: pathlib.Path) -> t.Iterator[dict[str, str]
         run("ovsdb-tool", "create", str(file), schema)
         command = ["ovsdb-server", "-vconsole:off", "--no-chdir", f"--remote=punix:{socket}", str(file)]
         started.append(Daemon([*command, f"--unixctl={short_dir / name}.ctl"], short_dir / f"{name}.out"))
-        until(socket.exists, f"{name} listens")
+        until(lambda socket=socket: listens(socket), f"{name} listens")
         endpoints[name] = f"unix:{socket}"
     yield endpoints
     for server in started:
@@ -38,8 +38,10 @@ def converge(run_module: RunModule, cluster: RaftCluster, **options: t.Any) -> t
 def test_ovn_ic_works_with_our_databases(
     servers: dict[str, str], raft_cluster: MakeCluster, pki: Pki, run_module: RunModule, short_dir: pathlib.Path
 ) -> None:
-    northbound, southbound = raft_cluster(3, "northbound", tls=True), raft_cluster(3, "southbound", tls=True)
-    run("ovn-sbctl", f"--db={southbound.leader.socket}", "init")
+    northbound, southbound = (
+        raft_cluster(3, database, tls=True, election_timer=10_000) for database in ("northbound", "southbound")
+    )
+    run("ovn-sbctl", f"--db={','.join(southbound.sockets)}", "init")
     nbctl = ("ovn-nbctl", f"--db={','.join(northbound.sockets)}", "--timeout=20")
     run(*nbctl, "set", "NB_Global", ".", "name=zone1", "options:ic-route-adv=true", "options:ic-route-learn=true")
     files = pki.issue("interconnection")

@@ -41,7 +41,7 @@ def plain(value: t.Any) -> t.Any:
 
 
 def fill(cluster: RaftCluster) -> None:
-    sbctl = ["ovn-sbctl", f"--db={cluster.leader.socket}"]
+    sbctl = ["ovn-sbctl", f"--db={','.join(cluster.sockets)}"]
     run(*sbctl, "init")
     run(*sbctl, "chassis-add", "c1", "geneve,vxlan", "192.0.2.1", "--", "chassis-add", "c2", "geneve", "192.0.2.2")
     run(

@@ -24,7 +24,7 @@ from _k8s_objects import (
     run,
     versions,
 )
-from conftest import within
+from conftest import until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, InvalidInput, Refused
@@ -205,12 +205,25 @@ class TestRefusals:
             converge(cluster, desired, {}, check_mode=False)
 
     def test_a_full_quota(self, api_server: ApiServer, cluster: Cluster, namespace: str) -> None:
-        hard = {"count/configmaps": "1"}
         quotas = f"/api/v1/namespaces/{namespace}/resourcequotas"
-        api_server.request("POST", quotas, {"metadata": {"name": "little"}, "spec": {"hard": hard}})
-        # A controller would do this.
-        used = {"status": {"hard": hard, "used": {"count/configmaps": "0"}}}
-        api_server.request("PATCH", f"{quotas}/little/status", used)
+
+        def answer() -> str:
+            try:
+                cluster.apply(config_map(namespace, "a", x="1"), dry_run=True)
+            except Refused as e:
+                return str(e)
+            return ""
+
+        # Admission sees the quota, and each change of its status, a moment later. A controller would write that.
+        for hard, words in (("0", "exceeded quota"), ("1", "")):
+            limits = {"count/configmaps": hard}
+            if hard == "0":
+                api_server.request("POST", quotas, {"metadata": {"name": "little"}, "spec": {"hard": limits}})
+            else:
+                api_server.request("PATCH", f"{quotas}/little", {"spec": {"hard": limits}})
+            status = {"status": {"hard": limits, "used": {"count/configmaps": "0"}}}
+            api_server.request("PATCH", f"{quotas}/little/status", status)
+            until(lambda words=words: words in answer() if words else not answer(), "the quota")
         desired = [config_map(namespace, "a", x="1"), config_map(namespace, "b", x="1")]
         with expect(Refused, f"ConfigMap {namespace}/b", "exceeded quota: little", "Raise the ResourceQuota") as caught:
             converge(cluster, desired, {}, check_mode=False)
@@ -352,7 +365,7 @@ class TestVerbs:
         created = cluster.create(config_map(namespace, "a"))
         _objects, version = cluster.list_with_version("v1", "ConfigMap", namespace)
         cluster.delete("v1", "ConfigMap", "a", namespace, uid=created["metadata"]["uid"])
-        events = list(cluster.watch("v1", "ConfigMap", namespace, since=version, timeout=1))
+        events = list(cluster.watch("v1", "ConfigMap", namespace, since=version, timeout=round(within(2))))
         assert [(kind, item["metadata"]["name"]) for kind, item in events] == [("DELETED", "a")]
 
     def test_warnings_of_the_server_are_collected(self, cluster: Cluster, namespace: str) -> None:

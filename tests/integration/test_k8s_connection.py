@@ -141,7 +141,7 @@ class TestServerThatGoesAway:
                 ask()
             seconds[name] = time.monotonic() - started
             assert frozen.requests - before == 1, name
-        assert {name: value for name, value in seconds.items() if not 0.8 < value < 3.5} == {}
+        assert {name: value for name, value in seconds.items() if not 0.8 < value < within(3.5)} == {}
 
     def test_connecting_to_a_frozen_server(self, api_server: ApiServer, frozen: Cluster, namespace: str) -> None:
         """Nothing was discovered yet: kubernetes.core asks first, without any limit of its own."""

@@ -13,7 +13,7 @@ import typing as t
 
 import pytest
 from _vswitch import SCHEMA, require_vswitch
-from conftest import Daemon, run, until
+from conftest import Daemon, listens, run, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.metadata_agent import SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.image_contract import CONTRACT
@@ -96,7 +96,7 @@ class Container:
         control = f"--unixctl={self.directory}/ovsdb-server.ctl"
         words = ["ovsdb-server", str(file), f"--remote=p{socket}", control, "--no-chdir", "-vconsole:off"]
         self.database = Daemon(words, self.directory / "database.log")
-        until((self.sockets / "db.sock").exists, "the database")
+        until(lambda: listens(self.sockets / "db.sock"), "the database")
         self.vsctl("init")
 
     def vsctl(self, *words: str) -> str:
@@ -132,7 +132,7 @@ def test_it_waits_for_what_the_node_has_and_then_stays_its_parent(container: Con
     launcher = container.start()
     until(lambda: f"waiting: {key} is not there yet" in container.log.read_text(), "it to wait for the key")
     assert (container.sh("alive"), container.sh("ready")) == (0, 1)
-    for file in (key, certificate):
+    for file in (certificate, key):  # in one look
         file.write_text("PEM")
     until(lambda: "waiting: Open vSwitch of this node" in container.log.read_text(), "it to wait for Open vSwitch")
     container.start_database()

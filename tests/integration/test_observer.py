@@ -224,9 +224,15 @@ def pod(member: Member) -> str:
 
 @pytest.fixture
 def world(
-    api_server: ApiServer, namespace: str, raft_cluster: MakeCluster, short_dir: pathlib.Path
+    api_server: ApiServer,
+    namespace: str,
+    raft_cluster: MakeCluster,
+    short_dir: pathlib.Path,
+    request: pytest.FixtureRequest,
 ) -> t.Iterator[World]:
-    clusters = {database: raft_cluster(3, database, tls=True) for database in DATABASES}
+    """The parameter is the election timer: a long one where an election would change what is compared."""
+    timer = getattr(request, "param", 1000)
+    clusters = {database: raft_cluster(3, database, tls=True, election_timer=timer) for database in DATABASES}
     made = World(api_server, namespace, short_dir / "world", clusters)
     made.prepare()
     try:
@@ -322,11 +328,12 @@ def test_a_relay_that_serves_nobody_is_reported(world: World) -> None:
     southbound = world.clusters["southbound"]
     tls = southbound.pki.issue("relay") if southbound.pki else None
     assert tls is not None
-    address, folder = "ssl:127.0.0.1:16645", world.folder
+    (port,), folder = free_ports(1), world.folder
+    address = f"ssl:127.0.0.1:{port}"
     files = [f"--private-key={tls.private_key}", f"--certificate={tls.certificate}", f"--ca-cert={tls.ca_certificate}"]
 
     def start(*sources: str) -> Daemon:
-        control = [f"--unixctl={folder}/relay.ctl", "--remote=pssl:16645:127.0.0.1"]
+        control = [f"--unixctl={folder}/relay.ctl", f"--remote=pssl:{port}:127.0.0.1"]
         return Daemon(
             ["ovsdb-server", *control, *files, f"relay:OVN_Southbound:{','.join(sources)}"], folder / "relay.log"
         )
@@ -356,6 +363,7 @@ def test_a_relay_that_serves_nobody_is_reported(world: World) -> None:
     assert world.is_ready() == "True"
 
 
+@pytest.mark.parametrize("world", [10_000], indirect=True)
 def test_nothing_is_written_while_nothing_changes(world: World) -> None:
     world.observe()
     settled(world)
@@ -374,6 +382,7 @@ def log_end(cluster: RaftCluster) -> int:
     return cluster.leader.log_next - 1
 
 
+@pytest.mark.parametrize("world", [10_000], indirect=True)
 def test_how_new_the_files_are_is_written_down_and_never_lowered(world: World) -> None:
     """For pods that start: what each member has shown, above what runs wrote, until somebody else knows more."""
     cluster = world.clusters["northbound"]

@@ -76,11 +76,16 @@ def test_a_frozen_chassis_is_found_within_two_intervals_without_a_run(chassis: C
     until(lambda: chassis.number > first, "a heartbeat", timeout=2 * INTERVAL)
 
     frozen_at = chassis.send("two", signal.SIGSTOP)
-    until(lambda: chassis.is_ready() == "False", "the frozen one", timeout=2 * INTERVAL)
+    message = "1 of 2 chassis answer. No answer: two."
+    until(
+        lambda: chassis.world.condition("ControllersReady")["message"] == message,
+        "the frozen one alone",
+        timeout=2 * INTERVAL,
+    )
+    assert chassis.is_ready() == "False"
     assert time.monotonic() - frozen_at < within(2 * INTERVAL)
     assert chassis.world.status["activeControllers"] == 1
     assert chassis.world.status["chassisCount"] == 2
-    assert chassis.world.condition("ControllersReady")["message"] == "1 of 2 chassis answer. No answer: two."
 
     chassis.send("two", signal.SIGCONT)
     until(lambda: chassis.is_ready() == "True", "it to answer again", timeout=2 * INTERVAL)

@@ -11,7 +11,7 @@ import typing as t
 
 import pytest
 from _vswitch import Vswitch, require_vswitch
-from conftest import Daemon, run, until
+from conftest import Daemon, listens, run, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.chassis import SCRIPT
 
@@ -303,7 +303,7 @@ def test_the_kernel_keeps_its_flows_until_there_are_new_ones(kernel: Node) -> No
     kernel.start("vswitchd")
     kernel.until_ready("vswitchd")
     assert waits(kernel)
-    until((kernel.sockets / "br-int.mgmt").exists, "the bridge")
+    until(lambda: listens(kernel.sockets / "br-int.mgmt"), "the bridge")
     run("ovs-ofctl", "add-flow", f"unix:{kernel.sockets}/br-int.mgmt", "actions=drop")
     until(lambda: not waits(kernel), "the end of the wait", 10)
     until(lambda: "br-int has 1 flows" in kernel.log("vswitchd"), "the reason in its log", 10)
@@ -364,6 +364,8 @@ def theirs(node: Node) -> t.Iterator[Vswitch]:
         node.ip("link", "add", "pod1", "type", "veth", "peer", "name", "pod1-end")
         plugin.vsctl("add-br", "br-plugin", "--", "set", "Bridge", "br-plugin", "datapath_type=netdev")
         plugin.vsctl("add-port", "br-plugin", "pod1", "--", "set", "Interface", "pod1", "external_ids:pod=theirs")
+        version = ("get", "Bridge", "br-plugin", "datapath_version")
+        until(lambda: plugin.vsctl(*version) == '"<built-in>"', "the last thing that ovs-vswitchd writes")
         yield plugin
     finally:
         plugin.stop()

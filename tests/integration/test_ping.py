@@ -76,13 +76,13 @@ def test_guests_ping(vswitch: Vswitch, run_module: RunModule) -> None:
 
     assert guests.port(1, check=True)["changed"]
     assert vswitch.bridges() == {"br-int": []}
-    late = guests.port(1, may_fail=True, wait_timeout=1)
+    late = guests.port(1, may_fail=True, wait_timeout=3)
     assert late.failed
-    assert "did not install the flows of logical port t-h1 within 1 s" in late["msg"]
+    assert "did not install the flows of logical port t-h1 within 3 s" in late["msg"]
     guests.installed(1)
     assert not guests.port(1)["changed"]  # the run that failed had done its part
     assert not guests.port(1, check=True)["changed"]
-    guests.port(2, may_fail=True, wait_timeout=1)
+    guests.port(2, may_fail=True, wait_timeout=3)
     guests.installed(2)
 
     result = guests.ping("198.18.0.2")
@@ -125,7 +125,7 @@ def test_guests_ping(vswitch: Vswitch, run_module: RunModule) -> None:
 def test_guests_ping_over_ipv6(vswitch: Vswitch, run_module: RunModule) -> None:
     guests = Guests(vswitch, run_module)
     for number in (1, 2):
-        guests.port(number, may_fail=True, wait_timeout=1)  # one that had IPv4 before
+        guests.port(number, may_fail=True, wait_timeout=3)  # one that had IPv4 before
         guests.installed(number)
         assert guests.port(number, address=f"2001:2::{number}/48")["changed"]
         assert not guests.port(number, address=f"2001:2::{number}/48")["changed"]
@@ -147,7 +147,7 @@ def test_the_capabilities_of_the_pod_are_enough(vswitch: Vswitch, run_module: Ru
     guests = Guests(vswitch, run_module)
     guests.limit(POD)
     for number in (1, 2):
-        late = guests.port(number, may_fail=True, wait_timeout=1)
+        late = guests.port(number, may_fail=True, wait_timeout=3)
         assert "did not install the flows" in late["msg"]
         guests.installed(number)
         assert not guests.port(number)["changed"]

@@ -14,7 +14,7 @@ import yaml
 from _apiserver import ApiServer
 from _control_plane import WHOLE, ControlPlane
 from _pods_on_api import Kubelet
-from conftest import RunPlaybook, run
+from conftest import RunPlaybook, run, until
 
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_test_network
 
@@ -40,7 +40,7 @@ def test_a_command_in_a_pod_writes_the_switch(plane: ControlPlane, kubelet: Kube
     assert predicted["written"] == ["switch t", "port t-a (02:c5:c3:00:00:01 198.18.0.1)"]
     assert switches() == ["", "", ""]
     assert network(ports=PORTS)["written"] == predicted["written"]
-    assert switches() == ["t", "t", "t"]
+    until(lambda: switches() == ["t", "t", "t"], "the switch on each member")
     assert not network(ports=PORTS)["changed"]
     kubelet.ended("ovn-northbound-0", gracefully=False)
     assert network(state="absent")["changed"]

@@ -14,8 +14,8 @@ import tempfile
 import typing as t
 
 import pytest
-from _vswitch import Vswitch, is_listening, require_vswitch
-from conftest import Daemon, run, until
+from _vswitch import Vswitch, require_vswitch
+from conftest import Daemon, listens, run, until
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -169,7 +169,7 @@ def other_database(network: Network, name: str) -> Daemon:
         ],
         folder / "out",
     )
-    until(lambda: is_listening(folder / "sock"), "the other database")
+    until(lambda: listens(folder / "sock"), "the other database")
     return server
 
 
@@ -254,7 +254,7 @@ def test_host_that_comes_back_under_another_name_is_found(
     socket = run_directory / "ovnsb_db.sock"
     command = ["ovsdb-server", "-vconsole:off", f"--unixctl={run_directory}/ctl", f"--remote=punix:{socket}"]
     server = Daemon([*command, str(run_directory / "ovnsb_db.db")], run_directory / "out")
-    until(lambda: is_listening(socket), "the Southbound server")
+    until(lambda: listens(socket), "the Southbound server")
     sbctl = ("ovn-sbctl", f"--db=unix:{socket}")
     run(*sbctl, "chassis-add", "former", "geneve", "192.0.2.21")
     own = {"ovn_central_distribution": {"run_directory": str(run_directory)}}

@@ -11,8 +11,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from _vswitch import is_listening
-from conftest import Daemon, RunModule, run, until
+from conftest import Daemon, RunModule, listens, run, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.command_line import (
     NO_VALUE,
@@ -93,9 +92,9 @@ def test_foreign_server_is_found(daemons: None, short_dir: Path, run_module: Run
     words = arguments.format(short_dir).split()
     command = ["env", *places, "ovsdb-server", "-vconsole:off", f"--unixctl={short_dir}/ctl", *words]
     server = Daemon(command, short_dir / "out")
-    until(lambda: is_listening(short_dir / "sock"), "the server")
+    until(lambda: listens(short_dir / "sock"), "the server")
     if "other.db" in arguments:
-        until(lambda: is_listening(short_dir / "ctl"), "the control socket of the server")
+        until(lambda: listens(short_dir / "ctl"), "the control socket of the server")
         run("ovs-appctl", "-t", f"{short_dir}/ctl", "ovsdb-server/add-db", f"{short_dir}/nb.db")
     found = run_module("ovn_daemons_info", {"timeout": 1})["daemons"]
     (daemon,) = [one for one in found if one["pid"] == server.pid]
@@ -112,7 +111,7 @@ def test_server_of_both_databases_is_found_with_both(daemons: None, short_dir: P
     remote = f"--remote=punix:{short_dir}/sock"
     command = ["ovsdb-server", "-vconsole:off", f"--unixctl={short_dir}/ctl", remote, *files.values()]
     server = Daemon(command, short_dir / "out")
-    until(lambda: is_listening(short_dir / "sock"), "the server")
+    until(lambda: listens(short_dir / "sock"), "the server")
     found = run_module("ovn_daemons_info", {"timeout": 1})
     served = {one["name"]: one["file"] for one in found["daemons"] if one["pid"] == server.pid}
     assert served == {"northbound": files["nb"], "southbound": files["sb"]}

@@ -267,6 +267,6 @@ def test_renumbered_hosts_join_at_their_new_addresses_by_hand(daemons: None) -> 
             join_by_hand(backend, host, sid)
             assert backend.problem() == ""
             insert(host.socket, written)
-        assert [count(host.socket) for host in backend.hosts] == [4, 4, 4]
+        until(lambda: [count(host.socket) for host in backend.hosts] == [4, 4, 4], "the row on each host")
         assert {host.member.observe().cid for host in backend.hosts} == cids
         assert listed_addresses(backend.hosts[0]) == sorted(host.address for host in backend.hosts)

@@ -22,8 +22,11 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._report.report import bui
 
 
 @pytest.fixture
-def installation(raft_cluster: MakeCluster, short_dir: pathlib.Path) -> t.Iterator[Installation]:
-    with running(raft_cluster, short_dir, election_timer=1000) as built:
+def installation(
+    raft_cluster: MakeCluster, short_dir: pathlib.Path, request: pytest.FixtureRequest
+) -> t.Iterator[Installation]:
+    """The parameter is the election timer: a short one where a test waits for an election."""
+    with running(raft_cluster, short_dir, election_timer=getattr(request, "param", 10_000)) as built:
         yield built
 
 
@@ -98,6 +101,7 @@ def test_a_paused_northd_is_reported(installation: Installation, run_module: Run
     assert run_module("ovn_sync", installation.options)["northd_alive"]
 
 
+@pytest.mark.parametrize("installation", [1000], indirect=True)
 def test_a_northd_that_lost_its_database_is_awaited(installation: Installation, run_module: RunModule) -> None:
     info = {"run_directory": str(installation.directory), "northd_control_socket": installation.northd_socket()}
     installation.northbound.kill_all()
@@ -174,6 +178,7 @@ def test_answer_of_a_dead_chassis_to_a_former_northbound_database_is_late(
     assert looked["late"] == ["dead"]
 
 
+@pytest.mark.parametrize("installation", [1000], indirect=True)
 def test_without_quorum_the_write_is_not_confirmed(installation: Installation, run_module: RunModule) -> None:
     leader = installation.northbound.leader
     for member in installation.northbound.members:

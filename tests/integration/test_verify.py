@@ -193,7 +193,11 @@ def test_a_host_with_a_large_database_is_not_down(site: Site) -> None:
 
 
 def asked(site: Site, run_module: RunModule, **raft: t.Any) -> dict[str, t.Any]:
-    options = {"run_directory": str(site.hosts["central0"] / "run"), "timeout": 2, "raft": {"member": "c0", **raft}}
+    options = {
+        "run_directory": str(site.hosts["central0"] / "run"),
+        "timeout": within(2),
+        "raft": {"member": "c0", **raft},
+    }
     return run_module("ovn_central_info", options).result
 
 

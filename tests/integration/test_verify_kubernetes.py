@@ -7,7 +7,7 @@ import typing as t
 
 import pytest
 from _apiserver import ApiServer
-from conftest import MakeCluster, Member, Pki, RunModule, run
+from conftest import MakeCluster, Member, Pki, RunModule, run, within
 
 Object = dict[str, t.Any]
 
@@ -26,7 +26,7 @@ class Plane:
 
     def ask(self, *, check: bool = False, **options: t.Any) -> Object:
         place = {"kubeconfig": self.server.kubeconfig, "namespace": self.namespace, "cluster": "ovn"}
-        heartbeat = {**self.endpoints, "wait_for": "sb", "timeout": 2}
+        heartbeat = {**self.endpoints, "wait_for": "sb", "timeout": round(within(2))}
         asked = {
             "endpoints": self.endpoints["northbound"],
             "tls_secret": "ovn-tls",
