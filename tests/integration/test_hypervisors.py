@@ -380,7 +380,7 @@ def test_the_api_server_goes_while_pods_are_awaited(hypervisors: Hypervisors) ->
     server = hypervisors.server
     hypervisors.node("worker-1", "192.0.2.21")
     hypervisors()
-    killer = threading.Timer(within(10), server.kill)
+    killer = threading.Timer(min(within(10), 30), server.kill)  # before the run gives up
     killer.start()
     try:
         cut = hypervisors(may_fail=True, wait=True, wait_timeout=60)

@@ -366,14 +366,14 @@ def test_a_relay_that_serves_nobody_stops_the_rollout(site: Site) -> None:
     kubelet = site.kubelet
     ended: list[str] = []
     kubelet.on_end, kubelet.occupies_port = ended.append, True
-    ran = site.run(memory="65Mi", wait_timeout=round(within(45)), may_fail=True)
+    ran = site.run(memory="65Mi", wait_timeout=60, may_fail=True)
     assert ran.failed
     assert len(ended) == 1
     assert f"The relay in pod {ended[0]} serves no chassis after" in ran["msg"]
     assert "does not listen for chassis" in ran["msg"]
     assert f"logs {ended[0]} -c relay, then run again." in ran["msg"]
     # The template has not changed since, so the next run does not restart this pod again, and waits for it before it goes on.
-    ran = site.run(memory="65Mi", wait_timeout=round(within(45)), may_fail=True)
+    ran = site.run(memory="65Mi", wait_timeout=60, may_fail=True)
     assert f"The relay in pod {ended[0]} serves no chassis after" in ran["msg"]
     assert len(ended) == 1
     kubelet.occupies_port = False
