@@ -16,6 +16,7 @@ from .._addresses import canonical
 from .._api.chassis_settings import ADDRESSES, CONFIRMED, DEFAULT, HEARTBEAT, NODES, Settings, options_of, settings_of
 from .._api.names import Object
 from .._chassis.cms_options import OWNER
+from .._chassis.external_ids import WAIT_BEFORE_CLEAR
 from .._chassis.options import CHASSIS_OPTIONS
 from .._chassis.plan import desired_chassis
 from .._errors import InvalidInput, OvnError
@@ -26,9 +27,6 @@ if t.TYPE_CHECKING:
 
 _MOST = 1_000_000  # bytes that a ConfigMap holds
 _MOST_LISTED = 10  # problems; more of them say the same
-# Milliseconds for a restarted ovn-controller to compute its flows before it clears those that are there: without, packets are lost.
-# OVN 25.03 and later knows by itself when it is ready, and ignores the key.
-_CLEAR, _CLEAR_AFTER = "ovn-ofctrl-wait-before-clear", "4000"
 _UNKNOWN = "192.0.2.1"  # stands in for an address that only the node itself knows
 
 
@@ -66,7 +64,7 @@ def default_settings(spec: ClusterSpec, southbound: t.Sequence[str]) -> Settings
             for m in spec.bridge_mappings
         ],
         **_declared_options(spec),
-        "external_ids": {_CLEAR: _CLEAR_AFTER},
+        "external_ids": {**WAIT_BEFORE_CLEAR},
         "gateway": False,
         **({"preserve_foreign": True} if spec.ovs.mode == "host" else {}),
     }

@@ -9,6 +9,7 @@ The script that starts the daemons of a hypervisor node in their containers. Nee
 from __future__ import annotations
 
 from .._tls_options import SHELL_FILES
+from .flows import SHELL_FLOWS
 
 SCRIPT = r"""#!/bin/sh
 # The daemons of one hypervisor node, each in a container of its own.
@@ -208,31 +209,7 @@ await_others() {
     rm -f "$refused"
 }
 
-tell_flows() { ovs-vsctl --no-wait --timeout=20 --db="$database" "$@"; }
-
-# ovs-vswitchd starts without flows, and would throw away those of the kernel before ovn-controller has come. After a boot there are none:
-# then other bridges of the node must not wait.
-keep_flows() {
-    if [ "${OVS_DATAPATH-}" != netdev ] && [ -e /sys/class/net/ovs-system ] && command -v ovs-ofctl >/dev/null && tell_flows br-exists br-int; then
-        tell_flows set Open_vSwitch . other_config:flow-restore-wait=true && kept_flows=yes
-    else
-        tell_flows remove Open_vSwitch . other_config flow-restore-wait # of a start that was killed
-    fi
-}
-
-await_flows() {
-    left=${OVS_FLOW_WAIT:-20} before=0
-    while [ "$left" -gt 0 ]; do
-        sleep 1
-        left=$((left - 1))
-        count=$(ovs-ofctl -t 5 -O OpenFlow10,OpenFlow13,OpenFlow14,OpenFlow15 dump-aggregate "unix:$OVS_RUNDIR/br-int.mgmt" 2>/dev/null |
-            sed -n 's/.*flow_count=\([0-9]*\).*/\1/p')
-        [ "${count:-0}" -eq 0 ] || [ "$count" != "$before" ] || break # they come in parts
-        before=$count
-    done
-    until tell_flows remove Open_vSwitch . other_config flow-restore-wait; do sleep 1; done
-    say "br-int has ${count:-0} flows"
-}
+@FLOWS@
 
 # The global addresses and routes of a device, as lines for `restore`. Those that the kernel makes of an address come back with it.
 layout() {
@@ -372,4 +349,4 @@ stop) : >"$stopping" && { gently || { rm -f "$stopping"; exit 1; }; } ;;
 alive) is_alive ;;
 ready) is_ready ;;
 esac
-""".replace("@TLS@", SHELL_FILES)
+""".replace("@TLS@", SHELL_FILES).replace("@FLOWS@", SHELL_FLOWS)

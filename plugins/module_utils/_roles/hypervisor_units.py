@@ -12,6 +12,7 @@ import typing as t
 
 from .._chassis.command_line import controller_command
 from .._distributions import DEBIAN_OPENVSWITCH
+from .._launchers.flows import SCRIPT
 from .._systemd_sandbox import (
     Sandbox,
     openvswitch_database_settings,
@@ -22,6 +23,7 @@ from .._systemd_sandbox import (
 from .._tls_options import file_arguments
 
 DROP_IN = "c5c3-ovn.conf"
+FLOWS = "c5c3-ovn-flows"  # systemd reads only *.conf there
 CONTROLLER_LOG = "/var/log/ovn/ovn-controller.log"
 _RESTRICTED = ("ovsdb-server.service", "ovs-vswitchd.service")
 
@@ -38,19 +40,23 @@ def openvswitch_units(service: str) -> list[dict[str, t.Any]]:
 
 
 def openvswitch_files(service: str, directory: str, *, restricted: bool) -> list[dict[str, str]]:
-    """Return the files beside the units, in `directory`; without settings if they are not to be `restricted`.
+    """Return the files beside the units, in `directory`; without a sandbox if they are not to be `restricted`.
 
+    ovs-vswitchd starts without flows, so its unit has the kernel keep those that are there until ovn-controller has written them again.
     Units of other distributions than Debian's get none: they may start as another user, which takes further capabilities.
     """
     if service != DEBIAN_OPENVSWITCH:
         return []
     # ovs-vswitchd must not load modules itself.
     module = ("[Unit]", "Wants=modprobe@openvswitch.service", "After=modprobe@openvswitch.service")
-    texts = (_drop_in(openvswitch_database_settings()), _drop_in(vswitchd_settings(), *module))
-    return [
-        {"path": f"{directory}/{unit}.d/{DROP_IN}", "content": text if restricted else _drop_in([])}
-        for unit, text in zip(_RESTRICTED, texts)
-    ]
+    script = f"{directory}/{_RESTRICTED[1]}.d/{FLOWS}"
+    flows = [f"ExecStartPre=-/bin/sh {script} keep", f"ExecStartPost=-/bin/sh {script} await"]
+    texts = (
+        _drop_in(openvswitch_database_settings() if restricted else []),
+        _drop_in([*vswitchd_settings(), *flows], *module) if restricted else _drop_in(flows),
+    )
+    files = [{"path": f"{directory}/{unit}.d/{DROP_IN}", "content": text} for unit, text in zip(_RESTRICTED, texts)]
+    return [{"path": script, "content": SCRIPT}, *files]
 
 
 def _drop_in(settings: t.Sequence[str], *others: str) -> str:

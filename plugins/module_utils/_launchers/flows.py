@@ -1,0 +1,74 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The kernel goes on with its flows while ovs-vswitchd restarts: shell functions for the launcher of pods, and a script for the unit of machines.
+"""
+
+from __future__ import annotations
+
+# They need `database` (as ovs-vsctl names it), OVS_RUNDIR, and a function `say`.
+SHELL_FLOWS = r"""tell_flows() { ovs-vsctl --no-wait --timeout=20 --db="$database" "$@"; }
+
+integration_bridge() {
+    bridge=$(tell_flows --if-exists get Open_vSwitch . external_ids:ovn-bridge | tr -d '"')
+    bridge=${bridge:-br-int}
+}
+
+# ovs-vswitchd starts without flows, and would throw away those of the kernel before ovn-controller has come. After a boot there are none:
+# then other bridges of the node must not wait.
+keep_flows() {
+    integration_bridge
+    if [ "${OVS_DATAPATH-}" != netdev ] && [ -e /sys/class/net/ovs-system ] && command -v ovs-ofctl >/dev/null && tell_flows br-exists "$bridge"; then
+        tell_flows set Open_vSwitch . other_config:flow-restore-wait=true && kept_flows=yes
+    else
+        tell_flows remove Open_vSwitch . other_config flow-restore-wait # of a start that was killed
+    fi
+}
+
+await_flows() {
+    integration_bridge
+    left=${OVS_FLOW_WAIT:-20} before=0
+    while [ "$left" -gt 0 ]; do
+        sleep 1
+        left=$((left - 1))
+        count=$(ovs-ofctl -t 5 -O OpenFlow10,OpenFlow13,OpenFlow14,OpenFlow15 dump-aggregate "unix:$OVS_RUNDIR/$bridge.mgmt" 2>/dev/null |
+            sed -n 's/.*flow_count=\([0-9]*\).*/\1/p')
+        [ "${count:-0}" -eq 0 ] || [ "$count" != "$before" ] || break # they come in parts
+        before=$count
+    done
+    until tell_flows remove Open_vSwitch . other_config flow-restore-wait; do sleep 1; done
+    say "$bridge has ${count:-0} flows"
+}"""
+
+# Commands of the unit ovs-vswitchd.service. The second one runs on in the background: units that start after this one must not wait for flows.
+SCRIPT = (
+    r"""#!/bin/sh
+# Written by Ansible: changes are lost. The kernel goes on with its flows while ovs-vswitchd restarts.
+#
+#   flows keep     before the start
+#   flows await    after it: until br-int has flows again, or 20 s have passed
+set -u
+LC_ALL=C
+export LC_ALL
+OVS_RUNDIR=${OVS_RUNDIR:-/run/openvswitch}
+database=unix:$OVS_RUNDIR/db.sock
+
+say() { printf '%s\n' "$*" >&2; }
+
+"""
+    + SHELL_FLOWS
+    + r"""
+
+case $1 in
+keep)
+    # Open vSwitch 3.1 counts the processors once in 10 s, and the first time not before 10 s after the boot (count_cpu_cores in lib/ovs-thread.c): one
+    # that starts earlier has no thread for packets that the kernel does not know, for good.
+    read -r seconds _ </proc/uptime
+    [ "${seconds%%.*}" -ge 10 ] || sleep $((10 - ${seconds%%.*}))
+    keep_flows ;;
+await) [ "$(tell_flows --if-exists get Open_vSwitch . other_config:flow-restore-wait)" != '"true"' ] || await_flows & ;;
+esac
+"""
+)
