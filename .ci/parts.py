@@ -2,8 +2,8 @@
 
 What a part prints goes to .nox/ci/PART.log and is shown as a whole when the part ends. The first failure ends all other parts. However the run
 ends, the clusters and machines of the tests are removed, a table shows each part's time, and the reasons of a failure come last.
-An hour is too short for everything, so by the hash of the commit half of the files of the integration tests, one scenario of molecule and one other version
-of ansible-core have their turn. With --whole, and in parts that are named, everything runs.
+An hour is too short for everything, so by the hash of the commit half of the files of the integration tests, one scenario of molecule, one kernel
+and one other version of ansible-core have their turn. With --whole, and in parts that are named, everything runs.
 Usage: parts.py [--keep-going] [--whole] [PART...]    all parts but those on request, or these and the parts that they need; .ci/run calls it, which
 installs what it needs. With --keep-going a failure ends nothing else: the parts that come after it start, too.
 """
@@ -31,6 +31,9 @@ OWN_PARTS = ("integration", "molecule", "chaos")
 WITH_DAEMONS = ("oldest",)
 # The versions of ansible-core beside the one of all other parts.
 VERSIONS = ("oldest", "newest")
+DATAPATH = "tests/integration/test_datapath.py"
+# Debian's releases whose kernels the test bed builds for it.
+KERNELS = ("bookworm", "trixie")
 # Tests of timing run at the same time: what only computes yields to them.
 YIELDS = 5
 REASONS = re.compile(r'fatal: |FAILED|^E  |"msg": |[Ee]rror: |It ended with|^(testbed|kind|machines): |^!!! ')
@@ -156,6 +159,12 @@ def parts_of_this_project(turn: int | None = None) -> list[Part]:
         parts.append(
             session("molecule", scenario, "integration on an API server", arguments=("--scenario-name", scenario))
         )
+    # Hypervisors that switch packets in a kernel of their own, of one release. Nearly all of its time it waits, as chaos does.
+    for suite in sorted(names_in_turn(KERNELS, turn)):
+        build = Part(f"kernel {suite}", ("tests/testbed/kernel/build", suite), ("packages",), YIELDS)
+        words = (DATAPATH, "-m", "own_machines", "-n0", "-k", f"{suite}-kernel")
+        story = session("integration", f"kernel {suite}", "integration loopback", build.name, "tools", arguments=words)
+        parts += [build, story]
     former, versions = "tools", names_in_turn(VERSIONS, turn)
     for name in default_sessions(ROOT / "noxfile.py"):
         if name not in OWN_PARTS and (name not in VERSIONS or name in versions):
@@ -171,7 +180,13 @@ def parts_of_this_project(turn: int | None = None) -> list[Part]:
     )
     # Booted machines of their own: each test takes three to five minutes of both processors.
     more = session("molecule", "more", "packages", "tools", arguments=("--scenario-name", "more"))
-    own = session("integration", "own machines", "packages", "tools", arguments=("-m", "own_machines", "-n0"))
+    own = session(
+        "integration",
+        "own machines",
+        "packages",
+        "tools",
+        arguments=("-m", "own_machines", "-n0", f"--ignore={DATAPATH}"),
+    )
     # Rotations that are cut off or killed, by hand, or with a given CA: the story `rotate` and the other tests of both CAs run in their turn.
     rotations = session(
         "integration", "rotations", "packages", "tools", "api-server", arguments=("-m", "rotations", "-n0")

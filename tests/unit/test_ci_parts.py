@@ -201,7 +201,10 @@ def test_scenarios_and_versions_take_turns_and_a_scenario_comes_last(ci: ModuleT
         turns.append((with_daemons - needed, {*ci.VERSIONS} & {*by_name}))
         for half in ("loopback", "on an API server"):
             assert f"--turn={turn}" in by_name[f"integration {half}"].command
-    assert turns == [({"molecule machines"}, {"newest"}), ({"molecule trixie"}, {"oldest"})]
+    assert turns == [
+        ({"molecule machines", "integration kernel bookworm"}, {"newest"}),
+        ({"molecule trixie", "integration kernel trixie"}, {"oldest"}),
+    ]
     assert ci.turn_of_commit() in (0, 1)
 
 

@@ -1,11 +1,13 @@
-"""A TCP stream through the tunnels, and what it notices of an update.
+"""A TCP stream and UDP datagrams through the tunnels, and what they notice of an update.
 
-stream.py serve PORT                          echoes lines, for one client after the other, until it is killed or 300 s are over
-stream.py send ADDRESS PORT SECONDS           sends a line every 20 ms; prints as JSON how many lines were sent and came back, and the longest pause
+stream.py serve PORT                          echoes both, for one stream after the other, until it is killed or no stream has come for 300 s
+stream.py send ADDRESS PORT SECONDS [STEP]    sends a line and a datagram every 20 ms, or STEP seconds; prints as JSON how many of both were sent and came back,
+                                              and the longest pause of each
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import sys
@@ -15,9 +17,17 @@ import time
 LINE = 8
 
 
+def echo_datagrams(datagrams: socket.socket) -> None:
+    while True:
+        datagrams.sendto(*datagrams.recvfrom(2048))
+
+
 def serve(port: int) -> None:
     listener = socket.create_server(("", port), family=socket.AF_INET)
     listener.settimeout(300)
+    datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    datagrams.bind(("", port))
+    threading.Thread(target=echo_datagrams, args=(datagrams,), daemon=True).start()
     while True:
         connection, _address = listener.accept()
         with connection:
@@ -25,12 +35,15 @@ def serve(port: int) -> None:
                 connection.sendall(data)
 
 
-def send(address: str, port: int, seconds: float) -> None:
+def send(address: str, port: int, seconds: float, step: float = 0.02) -> None:
     connection = socket.create_connection((address, port), timeout=10)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.settimeout(30)
-    number = int(seconds / 0.02)
+    datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    datagrams.connect((address, port))
+    number = int(seconds / step)
     arrived: list[float] = []
+    answers: dict[int, float] = {}  # of datagrams: number, time
     error = ""
 
     def receive() -> None:
@@ -50,19 +63,35 @@ def send(address: str, port: int, seconds: float) -> None:
         except (OSError, AssertionError) as e:
             error = str(e)
 
+    def receive_datagrams() -> None:
+        while True:
+            with contextlib.suppress(OSError):  # the network is unreachable for a moment: a loss like others
+                answers.setdefault(int(datagrams.recv(2048)), time.monotonic())
+
     receiver = threading.Thread(target=receive)
     receiver.start()
+    threading.Thread(target=receive_datagrams, daemon=True).start()
     begin = time.monotonic()
     for index in range(number):
-        connection.sendall(f"{index:0{LINE - 1}d}\n".encode())
-        time.sleep(max(0.0, begin + (index + 1) * 0.02 - time.monotonic()))
+        line = f"{index:0{LINE - 1}d}\n".encode()
+        with contextlib.suppress(OSError):
+            datagrams.send(line)
+        connection.sendall(line)
+        time.sleep(max(0.0, begin + (index + 1) * step - time.monotonic()))
     receiver.join(60)
-    pause = max((later - sooner for sooner, later in zip([begin, *arrived], arrived)), default=seconds)
-    print(json.dumps({"sent": number, "received": len(arrived), "pause": round(pause, 3), "error": error}))
+    time.sleep(1)
+    stream = {"sent": number, "received": len(arrived), "pause": longest_pause(begin, arrived), "error": error}
+    udp = {"received": len(answers), "pause": longest_pause(begin, sorted(answers.values()))}
+    print(json.dumps({**stream, "udp": udp}))
+
+
+def longest_pause(begin: float, arrived: list[float]) -> float | None:
+    """Return the seconds between two answers, or until the first; None without any answer."""
+    return max((round(later - sooner, 3) for sooner, later in zip([begin, *arrived], arrived)), default=None)
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "serve":
         serve(int(sys.argv[2]))
     else:
-        send(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
+        send(sys.argv[2], int(sys.argv[3]), *map(float, sys.argv[4:]))

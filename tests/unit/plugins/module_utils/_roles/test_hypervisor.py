@@ -16,6 +16,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor import 
 )
 
 UNITS = "/etc/systemd/system"
+FLOWS = f"{UNITS}/ovs-vswitchd.service.d/c5c3-ovn-flows"
 UNDERLAY = {"bridge": "br-u", "interface": "eth1", "address": "192.0.2.5/24"}
 MACHINE: dict[str, t.Any] = {
     "backend": "host",
@@ -74,6 +75,7 @@ def test_a_machine() -> None:
         "/k",
         "/c",
         MACHINE["system_id_file"],
+        FLOWS,
         *drop_ins,
         MACHINE["underlay_unit"],
         MACHINE["unit"],
@@ -104,16 +106,30 @@ def drop_ins(**options: t.Any) -> dict[str, str]:
 def test_the_units_of_open_vswitch_are_restricted() -> None:
     found = drop_ins()
     database, vswitchd = (f"{UNITS}/{name}.service.d/c5c3-ovn.conf" for name in ("ovsdb-server", "ovs-vswitchd"))
-    assert list(found) == [database, vswitchd]
+    assert list(found) == [FLOWS, database, vswitchd]
     assert "\nNoNewPrivileges=yes\n" in found[database]
     # The module of the datapath is loaded by a unit of systemd, before the daemon that must not.
     assert found[vswitchd].index("After=modprobe@openvswitch.service") < found[vswitchd].index("[Service]")
 
 
 def test_the_units_of_open_vswitch_can_be_left_as_they_are() -> None:
+    """But for what keeps the kernel's flows, which is no restriction."""
     left = drop_ins(openvswitch_sandbox=False)
-    assert len(left) == 2
-    assert [line for text in left.values() for line in text.splitlines() if not line.startswith("#")] == []
+    script = left.pop(FLOWS)
+    assert "flow-restore-wait" in script
+    assert [line for text in left.values() for line in text.splitlines() if not line.startswith("#")] == [
+        "[Service]",
+        f"ExecStartPre=-/bin/sh {FLOWS} keep",
+        f"ExecStartPost=-/bin/sh {FLOWS} await",
+    ]
+
+
+def test_ovn_controller_waits_before_it_clears_flows() -> None:
+    """Unless Open vSwitch is somebody else's, whose settings stay; who sets the key decides."""
+    assert desired_state(MACHINE)["external_ids"] == {"ovn-ofctrl-wait-before-clear": "4000"}
+    given = {"ovn-ofctrl-wait-before-clear": "8000", "garp-max-timeout-sec": "4"}
+    assert desired_state({**MACHINE, "external_ids": given})["external_ids"] == given
+    assert desired_state({**MACHINE, "openvswitch": "existing"})["external_ids"] == {}
 
 
 def test_open_vswitch_of_another_distribution_is_left_alone() -> None:
