@@ -25,6 +25,7 @@ NETWORK = "203.0.113"
 STEP = 0.01
 HANDLERS = "cat /proc/$(pidof ovs-vswitchd)/task/*/comm | grep -c ^handler"
 FLOWS = "ovs-ofctl -O OpenFlow15 dump-aggregate br-int"
+POSTINST = "/var/lib/dpkg/info"  # what dpkg runs at the end of an upgrade
 NORTHBOUND = "ovn-nbctl --db=unix:/run/ovn/ovnnb_db.sock --no-leader-only"
 
 
@@ -175,7 +176,7 @@ def test_a_rollout_and_the_run_after_it(site: Site) -> None:
 EVENTS = {
     "ovs-vswitchd restarts": "systemctl restart ovs-vswitchd",
     "Open vSwitch restarts": "systemctl restart openvswitch-switch",
-    "Open vSwitch is upgraded": "/var/lib/dpkg/info/openvswitch-switch.postinst configure 1.0",
+    "Open vSwitch is upgraded": f"{POSTINST}/openvswitch-switch.postinst configure 1.0",
     "ovs-vswitchd is killed": "kill -9 $(pidof ovs-vswitchd)",
 }
 
@@ -191,20 +192,17 @@ def test_open_vswitch_restarts_under_traffic(site: Site, event: str) -> None:
         assert seen.lost <= 5
 
 
-@pytest.mark.parametrize(
-    ("event", "command"),
-    [
-        ("ovn-controller restarts", "systemctl restart c5c3-ovn-controller"),
-        (
-            "ovn-controller is upgraded",
-            "/var/lib/dpkg/info/ovn-host.postinst configure 1.0; systemctl restart c5c3-ovn-controller",
-        ),
-        ("ovn-controller is killed", "kill -9 $(pidof ovn-controller)"),
-    ],
-)
-def test_ovn_controller_restarts_under_traffic(site: Site, event: str, command: str) -> None:
+CONTROLLER_EVENTS = {
+    "ovn-controller restarts": "systemctl restart c5c3-ovn-controller",
+    "ovn-controller is upgraded": f"{POSTINST}/ovn-host.postinst configure 1.0; systemctl restart c5c3-ovn-controller",
+    "ovn-controller is killed": "kill -9 $(pidof ovn-controller)",
+}
+
+
+@pytest.mark.parametrize("event", CONTROLLER_EVENTS)
+def test_ovn_controller_restarts_under_traffic(site: Site, event: str) -> None:
     pid = site.on("hypervisor1", "pidof ovn-controller")
-    seen = watch(site, event, command, 15)
+    seen = watch(site, event, CONTROLLER_EVENTS[event], 15)
     assert site.on("hypervisor1", "until pidof ovn-controller; do sleep 0.2; done") != pid, "nothing was restarted"
     assert (seen.stream_lost, seen.error) == (0, "")
     if site.kind == "kernel":

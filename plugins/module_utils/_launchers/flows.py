@@ -12,15 +12,15 @@ from __future__ import annotations
 SHELL_FLOWS = r"""tell_flows() { ovs-vsctl --no-wait --timeout=20 --db="$database" "$@"; }
 
 integration_bridge() {
-    bridge=$(tell_flows --if-exists get Open_vSwitch . external_ids:ovn-bridge | tr -d '"')
-    bridge=${bridge:-br-int}
+    flows_of=$(tell_flows --if-exists get Open_vSwitch . external_ids:ovn-bridge | tr -d '"')
+    flows_of=${flows_of:-br-int}
 }
 
 # ovs-vswitchd starts without flows, and would throw away those of the kernel before ovn-controller has come. After a boot there are none:
 # then other bridges of the node must not wait.
 keep_flows() {
     integration_bridge
-    if [ "${OVS_DATAPATH-}" != netdev ] && [ -e /sys/class/net/ovs-system ] && command -v ovs-ofctl >/dev/null && tell_flows br-exists "$bridge"; then
+    if [ "${OVS_DATAPATH-}" != netdev ] && [ -e /sys/class/net/ovs-system ] && command -v ovs-ofctl >/dev/null && tell_flows br-exists "$flows_of"; then
         tell_flows set Open_vSwitch . other_config:flow-restore-wait=true && kept_flows=yes
     else
         tell_flows remove Open_vSwitch . other_config flow-restore-wait # of a start that was killed
@@ -33,13 +33,13 @@ await_flows() {
     while [ "$left" -gt 0 ]; do
         sleep 1
         left=$((left - 1))
-        count=$(ovs-ofctl -t 5 -O OpenFlow10,OpenFlow13,OpenFlow14,OpenFlow15 dump-aggregate "unix:$OVS_RUNDIR/$bridge.mgmt" 2>/dev/null |
+        count=$(ovs-ofctl -t 5 -O OpenFlow10,OpenFlow13,OpenFlow14,OpenFlow15 dump-aggregate "unix:$OVS_RUNDIR/$flows_of.mgmt" 2>/dev/null |
             sed -n 's/.*flow_count=\([0-9]*\).*/\1/p')
         [ "${count:-0}" -eq 0 ] || [ "$count" != "$before" ] || break # they come in parts
         before=$count
     done
     until tell_flows remove Open_vSwitch . other_config flow-restore-wait; do sleep 1; done
-    say "$bridge has ${count:-0} flows"
+    say "$flows_of has ${count:-0} flows"
 }"""
 
 # Commands of the unit ovs-vswitchd.service. The second one runs on in the background: units that start after this one must not wait for flows.
