@@ -15,7 +15,7 @@ description:
 options:
   _input:
     description: C(hostvars). The variables C(ovn_verify_info) and C(ovn_verify_info_again) of the central hosts are read (in Kubernetes also
-      C(ovn_verify_cluster)), and C(ovn_verify_chassis) (or C(ovn_hypervisor_found), if the same run has compared the certificate
+      C(ovn_verify_cluster)), and C(ovn_verify_chassis) (for its certificate also C(ovn_hypervisor_found), if the same run has compared the certificate
       before) of the hypervisors.
     type: dict
     required: true
@@ -124,6 +124,8 @@ def _inside_only(variables: Variables) -> Variables | None:
 def _chassis_certificate(variables: Variables) -> Variables | None:
     """Return what the role has read, or what the role ovn_hypervisor has found as declared earlier in the same run."""
     read: Variables | None = variables.get("ovn_verify_chassis")
+    if read and "certificates" in read:  # of a machine, and empty without TLS
+        read = next(iter(read["certificates"]), None)
     if read is None and not variables.get("ovn_hypervisor_certificate_due", True):
         read = next(iter((variables.get("ovn_hypervisor_found") or {}).get("certificates") or ()), None)
     return read
@@ -167,6 +169,11 @@ def verify_report(
             central={name: _host(hostvars[name]) for name in central},
             chassis=None if hypervisors is None else expected,
             chassis_certificates={name: _chassis_certificate(variables) for name, variables in present},
+            datapaths={
+                name: found
+                for name, variables in present
+                if (found := (variables.get("ovn_verify_chassis") or {}).get("datapath"))
+            },
             metadata_agent_certificates={
                 name: variables.get("ovn_verify_metadata_agent") or {} for name, variables in present
             },

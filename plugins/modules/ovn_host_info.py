@@ -13,7 +13,7 @@ description:
   - Reads packages, daemons, members of Raft databases and files of a host, and compares units, settings of databases and certificates with their desired
     state, in one process. A task for each of them would cost a connection and a start of Python each.
   - Changes nothing and waits for nothing, neither for a leader nor for another host. Each option has the options of the module that it names, and its
-    result is that module's, in check mode.
+    result is that module's, in check mode. With O(datapath) a call takes a second.
   - The roles use it to find out whether anything is due on a host before they acquire a lock or change something.
 extends_documentation_fragment:
   - c5c3.ovn._attributes
@@ -35,6 +35,11 @@ options:
         C(ovn_hypervisor_openvswitch) of the role C(ovn_hypervisor), C(database) and C(database_file), where the database to be used listens and lies,
         C(unit), a unit of Open vSwitch beside those of Debian that is taken over, C(chassis_unit), the unit file of a chassis of ours, with which nothing
         is refused in the mode V(managed), and C(timeout) in seconds.
+    type: dict
+  datapath:
+    description:
+      - Reads whether the datapath of the host loses packets, twice with a second in between. Its keys are C(database), the Open vSwitch database, by default
+        C(unix:/run/openvswitch/db.sock), and C(timeout) of each answer in seconds.
     type: dict
   neutron:
     description:
@@ -136,6 +141,17 @@ openvswitch:
   type: dict
   sample: {"problem": "", "programs": ["ovs-vswitchd (pid 812, ovs-vswitchd.service)"], "bridges": ["br-int"], "datapath_ports": ["br-int"],
     "hostname": "compute1", "known_interfaces": ["br-int"], "answers": true, "unknown_units": []}
+datapath:
+  description:
+    - V(null) if no Open vSwitch with a bridge answers. C(type), V(system) or V(netdev), is that of the integration bridge. C(conntrack_zones) says whether
+      it has conntrack zones, C(handlers) counts the threads of ovs-vswitchd for packets without a flow; each is V(null) if that is unknown.
+    - C(lookups) has the packets since the datapath was created, which may be before ovs-vswitchd was started - C(hit), C(missed) and C(lost). C(missed) and
+      C(lost) beside it have those of C(seconds) during this call, V(null) if it restarted meanwhile.
+    - C(uplinks_down) has each C(bridge) of a mapping all of whose physical C(ports) are down, with its C(networks).
+  returned: success and with O(datapath)
+  type: dict
+  sample: {"type": "system", "conntrack_zones": true, "handlers": 2, "lookups": {"hit": 5210, "missed": 98, "lost": 0}, "missed": 1, "lost": 0,
+    "seconds": 1.0, "uplinks_down": []}
 neutron:
   description:
     - C(problem) is why Neutron would not be a client of OVN as O(neutron.config) says - a service does not read the file, or reads another value of what
@@ -195,6 +211,7 @@ def main() -> t.NoReturn:
             "packages": {"type": "dict"},
             "daemons": {"type": "dict"},
             "openvswitch": {"type": "dict"},
+            "datapath": {"type": "dict"},
             "neutron": {"type": "dict", "options": NEUTRON_OPTIONS},
             "members": several,
             "files": {"type": "list", "elements": "path", "default": []},

@@ -139,7 +139,8 @@ facts:
   description:
     - C(registered) has rows of the Southbound database by table, C(control_plane) the ids of those C(daemons) that are northd or serve its databases.
     - C(system), C(own_units), C(daemons), C(open_vswitch), C(chassis), C(local_addresses), C(listeners), C(peers), C(tunnel_devices), C(underlay), C(paths),
-      C(underlays) (of each local address), C(file_systems), C(kernel_modules), C(packages), and C(clock) with the time of the host when the measuring
+      C(underlays) (of each local address), C(file_systems), C(kernel_modules), C(datapath) (as M(c5c3.ovn.ovn_host_info)
+      returns it), C(packages), and C(clock) with the time of the host when the measuring
       C(began) and C(ended), seconds since 1970.
   returned: success
   type: dict

@@ -7,7 +7,8 @@ import pathlib
 import typing as t
 
 from _pki import Pki
-from conftest import MakeCluster, RunModule
+from _vswitch import Vswitch, require_vswitch
+from conftest import MakeCluster, RunModule, run, until
 
 
 def test_units_as_ovn_units_in_check_mode(run_module: RunModule, tmp_path: pathlib.Path) -> None:
@@ -120,3 +121,38 @@ def test_a_file_whose_directory_is_missing_may_be_left_out(run_module: RunModule
     assert run_module("ovn_host_info", {"units": [call]})["due"]
     assert run_module("ovn_units", call)["changed"]
     assert file.read_text() == "x\n"
+
+
+def test_datapath_of_a_real_daemon(run_module: RunModule, short_dir: pathlib.Path) -> None:
+    require_vswitch()
+    machine = Vswitch(short_dir, "hv1")
+
+    def read() -> dict[str, t.Any]:
+        state = run_module("ovn_host_info", {"datapath": {"database": machine.endpoint}}, prefix=machine.prefix)
+        return t.cast("dict[str, t.Any]", state["datapath"])
+
+    try:
+        machine.start()
+        assert read() is None  # no ovs-vswitchd
+        machine.start_vswitchd()
+        machine.device("eth1", "eth2")
+        for bridge in ("br-int", "br-ex"):
+            machine.vsctl("add-br", bridge, "--", "set", "Bridge", bridge, "datapath_type=netdev")
+        machine.vsctl("set", "Open_vSwitch", ".", "external_ids:ovn-bridge-mappings=physnet1:br-ex")
+        machine.vsctl("add-bond", "br-ex", "bond0", "eth1", "eth2")
+        link = ("get", "Interface", "eth2", "link_state")
+        until(lambda: machine.vsctl(*link) == "down", "the link state")
+        found = read()
+        assert (found["type"], found["conntrack_zones"], found["lost"]) == ("netdev", True, 0)
+        assert found["handlers"] >= 1
+        assert set(found["lookups"]) == {"hit", "missed", "lost"}
+        assert found["seconds"] >= 1
+        assert found["uplinks_down"] == [{"bridge": "br-ex", "networks": ["physnet1"], "ports": ["eth1", "eth2"]}]
+        for device in ("eth2", "p-eth2"):
+            run("ip", "-n", machine.namespace, "link", "set", device, "up")
+        until(lambda: machine.vsctl(*link) == "up", "the link")
+        assert read()["uplinks_down"] == []
+        machine.vsctl("--no-wait", "set", "Open_vSwitch", ".", "other_config:flow-restore-wait=true")
+        assert read()["handlers"] is None  # it waits for flows
+    finally:
+        machine.stop()

@@ -292,6 +292,16 @@ def test_an_open_vswitch_of_others(play: Play, network: Network, daemons: None) 
         assert done.code == 0, done.output
         assert list(play(compute1=use).lines) == ["open_vswitch_missing compute1"]
         assert (theirs.directory / "conf.db").read_bytes() == before
+        theirs.device("eth7")
+        theirs.vsctl("add-port", "br-plugin", "eth7")
+        theirs.vsctl("set", "Open_vSwitch", ".", "external_ids:ovn-bridge-mappings=physnet1:br-plugin")
+        link = ("get", "Interface", "eth7", "link_state")
+        until(lambda: theirs.vsctl(*link) == "down", "the link state")
+        before = (theirs.directory / "conf.db").read_bytes()
+        found = play(compute1={**use, "ovn_hypervisor_openvswitch_database": theirs.endpoint}).lines
+        assert list(found) == ["uplink_down compute1"]
+        assert "bridge br-plugin of physical network physnet1 has no port with a link" in found["uplink_down compute1"]
+        assert (theirs.directory / "conf.db").read_bytes() == before
     finally:
         theirs.stop()
 

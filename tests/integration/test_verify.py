@@ -20,7 +20,8 @@ import pytest
 from _apiserver import ApiServer
 from _installation import Installation, running
 from _raft_contents_lib import insert
-from conftest import MakeCluster, Member, RunModule, within
+from _vswitch import Vswitch, require_vswitch
+from conftest import MakeCluster, Member, RunModule, until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
@@ -34,6 +35,11 @@ PYTHON = """#!/bin/sh
 echo "$1" | sed 's/.*AnsiballZ_//; s/[.]py$//' >> {folder}/calls
 while [ -e {folder}/down ]; do sleep 1; done
 exec unshare --mount --propagation private sh -c 'mount -t tmpfs none /run && ln -s "$0" /run/ovn && exec "$@"' {folder}/run {python} "$@"
+"""
+# A hypervisor has a network of its own.
+IN_NETWORK = """#!/bin/sh
+echo "$1" | sed 's/.*AnsiballZ_//; s/[.]py$//' >> {folder}/calls
+exec ip netns exec {namespace} {python} "$@"
 """
 QUERY = "{northbound: northbound, southbound: southbound, northd: northd, findings: findings[].{code: code, message: message}}"
 ONE = ["ovn_central_info"]
@@ -59,6 +65,8 @@ class Site:
     installation: Installation
     folder: pathlib.Path
     collection_path: str
+
+    hypervisors: dict[str, dict[str, t.Any]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.hosts = {name: run.parent for name, run in self.installation.run_directories().items()}
@@ -89,7 +97,9 @@ class Site:
             for number, (host, folder) in enumerate(self.hosts.items(), 1)
         }
         inventory = _playbooks.write_inventory(
-            self.folder / "hosts.yml", {"ovn_central": {"hosts": hosts}, "ovn_hypervisors": {"hosts": {}}}, **common
+            self.folder / "hosts.yml",
+            {"ovn_central": {"hosts": hosts}, "ovn_hypervisors": {"hosts": self.hypervisors}},
+            **common,
         )
         for folder in self.hosts.values():
             (folder / "calls").unlink(missing_ok=True)
@@ -132,6 +142,44 @@ def test_one_call_asks_a_host_everything(site: Site) -> None:
     assert verify.calls == {"central0": [*ONE, "ovn_sync"], "central1": ONE, "central2": ONE}
     assert (verify.messages("not_compared"), verify.messages("address_unreachable")) == ([], [])
     assert skipped(verify.output) == ["Read again what changed meanwhile or takes longer"]
+
+
+@pytest.mark.parametrize("playbook", ["status", "verify"])
+def test_each_hypervisor_is_asked_once(site: Site, playbook: str) -> None:
+    """Also without TLS, and one without Open vSwitch has no problem of its datapath."""
+    require_vswitch()
+    machine = Vswitch(site.folder, "hv1")
+    try:
+        machine.start()
+        machine.start_vswitchd()
+        machine.device("eth1")
+        machine.vsctl("add-br", "br-ex", "--", "set", "Bridge", "br-ex", "datapath_type=netdev")
+        machine.vsctl("set", "Open_vSwitch", ".", "external_ids:ovn-bridge-mappings=physnet1:br-ex")
+        machine.vsctl("add-port", "br-ex", "eth1")
+        until(lambda: machine.vsctl("get", "Interface", "eth1", "link_state") == "down", "the link state")
+        for name in ("hv1", "hv2"):
+            folder = site.folder / name
+            folder.mkdir(exist_ok=True)
+            values = {"folder": folder, "namespace": machine.namespace, "python": shlex.quote(sys.executable)}
+            (folder / "python").write_text(IN_NETWORK.format(**values))
+            (folder / "python").chmod(0o755)
+            site.hypervisors[name] = {
+                "ansible_python_interpreter": str(folder / "python"),
+                "ovn_encapsulation_ip": f"192.0.2.{name[-1]}",
+                "ovn_hypervisor_openvswitch_database": f"unix:{folder}/db.sock",
+            }
+        found = site.run(playbook)
+        for name in ("hv1", "hv2"):
+            assert (site.folder / name / "calls").read_text().split() == ["ovn_host_info"]
+        (problem,) = found.messages("uplink_down")
+        assert problem.startswith(
+            "Chassis hv1: bridge br-ex of physical network physnet1 has no port with a link, down: eth1."
+        )
+        codes = {finding["code"] for finding in found.found["findings"]}
+        assert codes & {"conntrack_zones_missing", "upcall_handlers_missing", "packets_lost"} == set()
+        assert not [code for code in codes if "certificate" in code]
+    finally:
+        machine.stop()
 
 
 def test_what_is_written_to_is_read_again(site: Site) -> None:

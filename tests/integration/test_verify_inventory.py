@@ -139,7 +139,7 @@ def test_a_rollout_with_a_limit_says_that_nothing_was_verified(
     words = f"Not verified: --limit '{limit}' leaves out all central hosts. Run c5c3.ovn.verify without --limit."
     assert output.count(words) == 1
     assert "OVN has" not in output
-    assert "Read the certificate of the chassis" not in output
+    assert "Read the datapath and the certificate of the chassis" not in output
 
 
 def test_some_central_hosts_are_enough_for_a_report(play: t.Callable[..., tuple[int, str]]) -> None:

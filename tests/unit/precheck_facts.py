@@ -26,6 +26,7 @@ FACTS: dict[str, t.Any] = {
     "paths": [],
     "file_systems": [],
     "kernel_modules": {},
+    "datapath": None,
     "packages": {
         "manager": "apt",
         "installed": {},

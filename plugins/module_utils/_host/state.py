@@ -14,12 +14,17 @@ import typing as t
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from .._chassis.datapath_reader import DatapathWatch
 from .._commands import Commands
 from .._errors import InvalidInput, OvnError
 from . import daemons, database, firewall, member, neutron_config, openvswitch, packages, units
 
 Options = t.Mapping[str, t.Any]
 Result = dict[str, t.Any]
+_DATAPATH: dict[str, dict[str, t.Any]] = {
+    "database": {"type": "str", "default": "unix:/run/openvswitch/db.sock"},
+    "timeout": {"type": "float", "default": 5.0},
+}
 
 
 def read_state(params: Options, commands: Commands) -> Result:
@@ -28,6 +33,12 @@ def read_state(params: Options, commands: Commands) -> Result:
     `InvalidInput` names the option that is wrong, `OvnError` says why packages or daemons cannot be read.
     """
     result: Result = {"warnings": [], "certificates": []}
+    watch = None
+    if (
+        params["datapath"] is not None
+    ):  # before everything else, which takes a part of the time between its two readings
+        options = _validated("datapath", params["datapath"], _DATAPATH)
+        watch = DatapathWatch(options["database"], options["timeout"])
     if params["packages"] is not None:
         options = _validated("packages", params["packages"], packages.OPTIONS)
         result["packages"] = packages.read_packages(options, commands)
@@ -57,6 +68,8 @@ def read_state(params: Options, commands: Commands) -> Result:
     ]
     if params["certificates"]:
         result["certificates"], result["warnings"] = _predict_certificates(params["certificates"])
+    if watch:
+        result["datapath"] = watch.end()
     predictions = [*result["units"], *result["databases"], *result["firewall"], *result["certificates"]]
     result["due"] = any(one.get("failed") or one["changed"] for one in predictions)
     return result

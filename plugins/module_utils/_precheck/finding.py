@@ -31,6 +31,10 @@ MACHINE_CODES = (
     "disk_space",
     "file_system",
     "kernel_module",
+    "conntrack_zones_missing",
+    "upcall_handlers_missing",
+    "packets_lost",
+    "uplink_down",
     # The network
     "address_unusable",
     "address_unresolved",

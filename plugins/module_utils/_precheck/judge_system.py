@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .._chassis.datapath import judge_datapath
 from .._packages.plan import desired_versions
 from .._precheck_kubernetes.findings import Finding
 from .declared import PACKAGE_PATHS
@@ -42,7 +43,7 @@ def judge_system(host: MeasuredHost) -> list[Finding]:
     if host.becomes_member:
         findings += _file_systems(host)
     if host.becomes_chassis:
-        findings += _kernel(host)
+        findings += [*_kernel(host), *_datapath(host)]
     return findings
 
 
@@ -110,16 +111,37 @@ def _needed_space(host: MeasuredHost) -> dict[str, _Need]:
 
 
 def _kernel(host: MeasuredHost) -> list[Finding]:
-    missing = [name for name, state in host.facts["kernel_modules"].items() if state == "missing"]
-    if not missing:
-        return []
-    names = f"module{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
-    cause = f"kernel {host.facts['system']['kernel']} has no {names}"
-    step = (
-        "Install the package with the kernel's modules (Ubuntu: linux-modules-extra), reboot if a newer kernel is installed,"
-        " load the module on the machine below if this is a container, or set ovn_hypervisor_datapath_type to netdev"
+    kernel, modules = host.facts["system"]["kernel"], host.facts["kernel_modules"]
+    missing = [name for name, state in modules.items() if state == "missing"]
+    mismatched = [name for name, state in modules.items() if state == "mismatched"]
+    elsewhere = (
+        "load the module on the machine below if this is a container, or set ovn_hypervisor_datapath_type to netdev"
     )
-    return [Finding("kernel_module", host.name, cause, step)]
+    findings = []
+    if missing:
+        step = (
+            "Install the package with the kernel's modules (Ubuntu: linux-modules-extra), reboot if a newer kernel is installed,"
+            f" {elsewhere}"
+        )
+        findings.append(Finding("kernel_module", host.name, f"kernel {kernel} has no {_modules(missing)}", step))
+    if mismatched:
+        cause = f"kernel {kernel} cannot load {_modules(mismatched)}, built for another kernel"
+        step = (
+            f"Install the modules of this kernel again, or reboot into the kernel that they were built for, {elsewhere}"
+        )
+        findings.append(Finding("kernel_module", host.name, cause, step))
+    return findings
+
+
+def _modules(names: t.Sequence[str]) -> str:
+    return f"module{'s' if len(names) > 1 else ''} {', '.join(names)}"
+
+
+def _datapath(host: MeasuredHost) -> list[Finding]:
+    """Of an Open vSwitch that runs already. The kernel is of no account if the run gives the chassis a datapath in userspace."""
+    facts = host.facts["datapath"]
+    problems = judge_datapath({**facts, "type": "netdev"} if facts and host.declared.userspace else facts)
+    return [Finding(one.code, host.name, one.cause, one.next_step) for one in problems]
 
 
 def judge_systems(hosts: t.Iterable[MeasuredHost]) -> list[Finding]:

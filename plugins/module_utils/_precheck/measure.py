@@ -12,6 +12,7 @@ import time
 import typing as t
 
 from .._adoption.processes import find_processes
+from .._chassis.datapath_reader import DatapathWatch
 from .._chassis.local_rows import read_chassis, read_registered
 from .._commands import Commands
 from .._host.openvswitch import DATABASE_FILE, as_facts, observe_switches
@@ -29,6 +30,7 @@ _DAEMONS = ("ovsdb-server", "ovs-vswitchd", "ovn-controller", "ovn-northd")
 def measure(params: t.Mapping[str, t.Any], commands: Commands) -> dict[str, t.Any]:
     """Return the facts of this host, as `ovn_precheck` documents them; `params` are its options."""
     began = time.time()
+    watch = DatapathWatch(params["openvswitch_database"], params["timeout"])
     system = read_system()
     daemons = running_programs(_DAEMONS)
     interfaces = read_interfaces(commands)
@@ -65,7 +67,7 @@ def measure(params: t.Mapping[str, t.Any], commands: Commands) -> dict[str, t.An
             else []
         ),
         "file_systems": read_file_systems(params["paths"]),
-        "kernel_modules": read_modules(params["kernel_modules"], system["kernel"]),
+        "kernel_modules": read_modules(params["kernel_modules"], system["kernel"], commands),
         "packages": read_packages(
             apt_commands(commands),
             params["packages"],
@@ -75,4 +77,5 @@ def measure(params: t.Mapping[str, t.Any], commands: Commands) -> dict[str, t.An
             proxy=params["archive_proxy"] or "",
         ),
     }
+    facts["datapath"] = watch.end()
     return {**facts, "clock": {"began": began, "ended": time.time()}}

@@ -13,6 +13,7 @@ import pathlib
 import re
 import typing as t
 
+from .._commands import Commands
 from .._files import text_if_readable
 from .._packages.commands import read_distribution
 
@@ -86,14 +87,23 @@ def read_file_systems(paths: t.Iterable[str]) -> list[dict[str, t.Any]]:
     return result
 
 
-def read_modules(names: t.Iterable[str], kernel: str) -> dict[str, str]:
-    """Return of each module of the kernel whether it is `loaded`, `loadable` or `missing`."""
+def read_modules(names: t.Iterable[str], kernel: str, commands: Commands) -> dict[str, str]:
+    """Return of each module of the kernel whether it is `loaded`, `loadable`, `mismatched` (built for another kernel) or `missing`."""
     folder = f"/lib/modules/{kernel}"
     known = text_if_readable(f"{folder}/modules.builtin") + text_if_readable(f"{folder}/modules.dep")
-    return {name: _module(name, known) for name in names}
+
+    def read_release(name: str) -> str:
+        program = commands.find("modinfo")
+        code, out, _err = commands.run([program, "-F", "vermagic", name]) if program else (1, "", "")
+        return next(iter(out.split()), "") if code == 0 else ""
+
+    return {name: _module(name, known, kernel, read_release) for name in names}
 
 
-def _module(name: str, known: str) -> str:
+def _module(name: str, known: str, kernel: str, read_release: t.Callable[[str], str]) -> str:
     if os.path.isdir(f"/sys/module/{name}"):
         return "loaded"
-    return "loadable" if re.search(rf"/{name}\.ko(\.\w+)?(:|$)", known, re.MULTILINE) else "missing"
+    if not re.search(rf"/{name}\.ko(\.\w+)?(:|$)", known, re.MULTILINE):
+        return "missing"
+    # modinfo reads the file; of what is built in it says nothing, or nothing that could differ.
+    return "loadable" if read_release(name) in ("", kernel) else "mismatched"

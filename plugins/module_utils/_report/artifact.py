@@ -18,6 +18,7 @@ FIRST = 20  # items that stay of what is too long
 _GROWING: tuple[tuple[str, ...], ...] = (
     ("chassis", "details"),
     ("certificates", "chassis"),
+    ("chassis", "lookups"),
     ("lines",),
     ("northbound", "members"),
     ("southbound", "members"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from .._chassis.claims import shared_values
+from .._chassis.datapath import judge_datapath
 from .._chassis.lists import mappings_with_blanks
 from .._chassis.southbound_rows import gateway_warning
 from .._kubernetes.timestamps import format_timestamp, time_of
@@ -70,6 +71,10 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
         section.warning("gateway_chassis_missing", gateway_warning(name, gateways))
     misplaced = heartbeat.get("misplaced_ports") or []
     _report_claims(local, misplaced, section)
+    for name, datapath in installation.datapaths.items():
+        for problem in judge_datapath(datapath):
+            section.problem(problem.code, f"Chassis {name}: {problem.cause}. {problem.next_step}.")
+    lookups = {name: one["lookups"] for name, one in installation.datapaths.items() if one["lookups"]}
     findings.add(section)
     if heartbeat.get("nb_cfg") is not None:
         asked = "alive" if heartbeat["probed"] else "had answered the last heartbeat"
@@ -80,7 +85,7 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
                 f"{len(alive)}/{len(declared)} {asked}" if declared else "none",
             )
         )
-        lines.extend(_chassis_lines(declared, known, unexpected, heartbeat["probed"]))
+        lines.extend(_chassis_lines(declared, known, unexpected, heartbeat["probed"], lookups))
     elif installation.inside_only is not None:
         lines.append(_reported_by_observer(installation.inside_only, findings))
     else:
@@ -94,6 +99,7 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
         "missing": sorted(missing),
         "unexpected": unexpected,
         "misplaced_ports": misplaced,
+        "lookups": lookups,
         "details": local,
     }
 
@@ -172,7 +178,11 @@ def _reported_by_observer(condition: Result, findings: ReportFindings) -> str:
 
 
 def _chassis_lines(
-    declared: t.Mapping[str, str], known: t.Mapping[str, t.Any], unexpected: t.Sequence[str], probed: bool
+    declared: t.Mapping[str, str],
+    known: t.Mapping[str, t.Any],
+    unexpected: t.Sequence[str],
+    probed: bool,
+    lookups: t.Mapping[str, t.Mapping[str, int]],
 ) -> list[str]:
     """Return a line per chassis, the bad ones first; beyond `_CHASSIS_LINES` the rest is only counted."""
     rows: list[tuple[int, str, str, str]] = []
@@ -184,6 +194,8 @@ def _chassis_lines(
         details = [f"{encapsulation['type']} {encapsulation['ip']}" for encapsulation in entry["encapsulations"]]
         details += [f"{mapping['physical_network']}:{mapping['bridge']}" for mapping in entry["bridge_mappings"]]
         details += ["gateway"] if entry["gateway"] else []
+        if counted := lookups.get(declared.get(name, "")):
+            details.append(f"{counted['lost']} of {counted['missed']} packets lost")
         details += ["not in the inventory"] if name in unexpected else []
         details += [] if probed else list(filter(None, [_answered_at(entry, "answered at ")]))
         good = "alive" if probed else "answered"

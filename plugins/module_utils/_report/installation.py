@@ -68,6 +68,7 @@ class Installation:
     """The observed and the declared state. `chassis` maps a system id to the machine's name; None: the inventory does not have them.
 
     `chassis_certificates` has what ovn_certificate found on each machine of a chassis; None: it was not asked.
+    `datapaths` has what ovn_host_info found of the datapath on these machines, as far as it is known.
     `metadata_agent_certificates` has what it found of the metadata agent there; empty without one of ours.
     `unresponsive_clusters` maps hypervisor clusters whose chassis could not be read to the cause.
     `twice` are system ids that several have, with the names of these in the inventory.
@@ -84,6 +85,7 @@ class Installation:
     chassis: t.Mapping[str, str] | None = None
     heartbeat: Result | None = None
     chassis_certificates: t.Mapping[str, Result | None] = dataclasses.field(default_factory=dict)
+    datapaths: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
     metadata_agent_certificates: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
     certificate_days: int = 30
     unresponsive_clusters: t.Mapping[str, str] = dataclasses.field(default_factory=dict)

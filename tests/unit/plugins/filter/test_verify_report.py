@@ -33,9 +33,26 @@ def test_expected_chassis(variables: dict[str, t.Any], expected: list[str]) -> N
 
 @pytest.mark.parametrize(("state", "days"), [("present", {"hv1": 12}), ("absent", {}), ("gone", {})])
 def test_certificates_of_chassis(state: str, days: dict[str, int]) -> None:
-    variables = {"ovn_hypervisor_state": state, "ovn_verify_chassis": {"in_service": True, "days_left": 12}}
+    variables = {
+        "ovn_hypervisor_state": state,
+        "ovn_verify_chassis": {"certificates": [{"in_service": True, "days_left": 12}]},
+    }
     answer = report({"hv1": variables}, central=[], hypervisors=["hv1"], heartbeat=HEARTBEAT)
     assert answer["certificates"]["chassis"] == days
+
+
+def test_a_machine_that_was_asked_without_tls_has_a_datapath_alone() -> None:
+    lookups = {"hit": 1, "missed": 1, "lost": 0}
+    datapath = {"type": "netdev", "conntrack_zones": True, "handlers": 1, "lookups": lookups, "lost": 0, "missed": 0}
+    asked = {"certificates": [], "datapath": {**datapath, "seconds": 1.0, "uplinks_down": []}}
+    hostvars = {
+        "hv1": {"ovn_verify_chassis": asked},
+        "hv2": {"ovn_verify_chassis": {"certificates": [], "datapath": None}},
+    }
+    answer = report(hostvars, central=[], hypervisors=["hv1", "hv2"], heartbeat=HEARTBEAT)
+    assert answer["chassis"]["lookups"] == {"hv1": lookups}
+    assert answer["certificates"]["chassis"] == {}
+    assert [finding["code"] for finding in answer["findings"] if "certificate" in finding["code"]] == []
 
 
 @pytest.mark.parametrize(
@@ -45,7 +62,10 @@ def test_certificates_of_chassis(state: str, days: dict[str, int]) -> None:
         pytest.param({"ovn_hypervisor_certificate_due": True}, {}, id="it was to be replaced after that"),
         pytest.param({}, {}, id="nothing is known of what became of it"),
         pytest.param(
-            {"ovn_hypervisor_certificate_due": False, "ovn_verify_chassis": {"in_service": True, "days_left": 5}},
+            {
+                "ovn_hypervisor_certificate_due": False,
+                "ovn_verify_chassis": {"certificates": [{"in_service": True, "days_left": 5}]},
+            },
             {"hv1": 5},
             id="what was read later counts",
         ),

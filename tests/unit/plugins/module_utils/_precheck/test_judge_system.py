@@ -120,6 +120,11 @@ def test_packages_need_space_where_they_are_not_installed(path: str) -> None:
             {"openvswitch": "loaded", "geneve": "missing"}, "kernel 6.1.0 has no module geneve", id="no tunnels"
         ),
         pytest.param({"openvswitch": "missing", "geneve": "missing"}, "no modules openvswitch, geneve", id="nothing"),
+        pytest.param(
+            {"openvswitch": "loaded", "geneve": "mismatched"},
+            "kernel 6.1.0 cannot load module geneve, built for another kernel",
+            id="of another kernel",
+        ),
     ],
 )
 def test_modules(modules: dict[str, str], words: str) -> None:
@@ -127,3 +132,22 @@ def test_modules(modules: dict[str, str], words: str) -> None:
         "kernel_module", "" if not words else "nothing found"
     )
     assert causes(hypervisor(kernel_modules=modules, own_units=["c5c3-ovn-controller.service"])) == {}
+
+
+DATAPATH = {
+    "type": "system",
+    "conntrack_zones": False,
+    "handlers": 2,
+    "lost": None,
+    "missed": None,
+    "seconds": 1.0,
+    "uplinks_down": [],
+}
+
+
+def test_datapath_of_an_open_vswitch_that_runs() -> None:
+    found = causes(hypervisor(datapath=DATAPATH))
+    assert list(found) == ["conntrack_zones_missing"]
+    assert causes(hypervisor(datapath=DATAPATH, own_units=["c5c3-ovn-controller.service"])) == {}
+    userspace = {"ovn_hypervisor_datapath_type": "netdev"}
+    assert causes(hypervisor(datapath=DATAPATH, variables=userspace)) == {}

@@ -1,13 +1,18 @@
-"""Mounts, from captures."""
+"""Mounts, from captures, and modules of the kernel."""
 
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._commands import Commands
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck import system
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.system import (
     Mount,
     mount_of,
     parse_mounts,
+    read_modules,
 )
 
 MOUNTS = r"""22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
@@ -34,3 +39,33 @@ def test_mounts_with_optional_fields_and_spaces() -> None:
 )
 def test_the_mount_that_has_a_path(path: str, expected: Mount) -> None:
     assert mount_of(path, parse_mounts(MOUNTS)) == expected
+
+
+class Modinfo:
+    """Stands for AnsibleModule on a host whose modinfo prints this of each module; None: it has no modinfo."""
+
+    def __init__(self, vermagic: str | None) -> None:
+        self.vermagic = vermagic
+
+    def run_command(self, args: list[str], *, environ_update: dict[str, str] | None = None) -> t.Any:
+        assert args == ["/sbin/modinfo", "-F", "vermagic", "no_such_module"]
+        return 0, f"{self.vermagic}\n", ""
+
+    def get_bin_path(self, arg: str, *, opt_dirs: list[str] | None = None) -> t.Any:
+        return None if self.vermagic is None else f"/sbin/{arg}"
+
+
+@pytest.mark.parametrize(
+    ("listed", "vermagic", "state"),
+    [
+        pytest.param("", "6.1.0-9-amd64 SMP", "missing", id="no file"),
+        pytest.param("x/no_such_module.ko.xz:\n", "6.1.0-9-amd64 SMP", "loadable", id="of this kernel"),
+        pytest.param("x/no_such_module.ko:\n", "6.1.0-8-amd64 SMP", "mismatched", id="of another kernel"),
+        pytest.param("x/no_such_module.ko:\n", "", "loadable", id="modinfo says nothing"),
+        pytest.param("x/no_such_module.ko:\n", None, "loadable", id="no modinfo"),
+    ],
+)
+def test_modules_of_the_kernel(listed: str, vermagic: str | None, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {"/lib/modules/6.1.0-9-amd64/modules.dep": listed}
+    monkeypatch.setattr(system, "text_if_readable", lambda path: texts.get(path, ""))
+    assert read_modules(["no_such_module"], "6.1.0-9-amd64", Commands(Modinfo(vermagic))) == {"no_such_module": state}

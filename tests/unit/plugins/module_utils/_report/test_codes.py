@@ -16,20 +16,21 @@ COLLECTION = Path(__file__).resolve().parents[5]
 UTILS = COLLECTION / "plugins" / "module_utils"
 ROW = re.compile(r"^\| `(\w+)` \| ([a-z ]+?) \| [^|]{10,} \| [^|]{5,} \|$", re.MULTILINE)
 # Calls with a code, and which of their arguments it is.
-CALLS = {"problem": 0, "warning": 0, "Reason": 0, "Problem": 0, "failed_answer": 2, "Fault": 0}
+CALLS = {"problem": 0, "warning": 0, "Reason": 0, "Problem": 0, "failed_answer": 2, "Fault": 0, "DatapathProblem": 0}
 
 
 def in_use() -> t.Iterator[str]:
     """The codes that are written in the code. Those of errors are in a table of _raft/ask.py."""
-    for package in ("_raft", "_raft_pods", "_report"):
-        for path in (UTILS / package).glob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Call):
-                    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-                    place = CALLS.get(name)
-                    given = node.args[place] if place is not None and len(node.args) > place else None
-                    if isinstance(given, ast.Constant) and isinstance(given.value, str):
-                        yield given.value
+    packages = [UTILS / package for package in ("_raft", "_raft_pods", "_report")]
+    files = [path for package in packages for path in package.glob("*.py")]
+    for path in [*files, UTILS / "_chassis" / "datapath.py"]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+                place = CALLS.get(name)
+                given = node.args[place] if place is not None and len(node.args) > place else None
+                if isinstance(given, ast.Constant) and isinstance(given.value, str):
+                    yield given.value
 
 
 def test_the_code_uses_codes_that_are_known_and_no_known_one_is_unused() -> None:

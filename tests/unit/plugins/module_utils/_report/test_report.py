@@ -497,6 +497,25 @@ def test_a_chassis_with_the_certificate_of_another(common_name: str, has_relays:
     assert not warnings or "has the name hv9, its system id is hv1" in report["warnings"][0]
 
 
+def test_a_datapath_that_loses_packets() -> None:
+    facts = {
+        "type": "system",
+        "conntrack_zones": True,
+        "handlers": 0,
+        "lookups": {"hit": 5, "missed": 98, "lost": 60},
+        "lost": None,
+        "missed": None,
+        "seconds": 1.0,
+        "uplinks_down": [],
+    }
+    machine = both(put("chassis", {"hv1": "machine1", "hv2": "hv2"}), put("datapaths", {"machine1": facts}))
+    report = build_report(installation(machine))
+    assert [finding["code"] for finding in report["findings"]] == ["upcall_handlers_missing"]
+    assert report["problems"][0].startswith("Chassis machine1: ovs-vswitchd has no handler thread, so each packet")
+    assert report["chassis"]["lookups"] == {"machine1": facts["lookups"]}
+    assert [line for line in report["lines"] if "60 of 98 packets lost" in line and "hv1" in line]
+
+
 @pytest.mark.parametrize(
     ("signed_by_trusted", "has_relays", "warnings"),
     [

@@ -1,0 +1,97 @@
+# Copyright: (c) 2026, C5C3 contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PRIVATE to the collection: may change at any time.
+
+The datapath of a hypervisor: whether it loses packets while its daemons look healthy. Pure; `datapath_reader.py` reads the facts.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from .._ovsdb.rows import as_list
+from .lists import read_bridge_mappings
+
+Row = t.Mapping[str, t.Any]
+_ZONES = re.compile(r"^\s*CT zone: (Yes|No)\s*$", re.MULTILINE)
+_LOOKUPS = re.compile(r"^(\w+)@\S+:\s*\n\s*lookups: hit:(\d+) missed:(\d+) lost:(\d+)", re.MULTILINE)
+_PHYSICAL = (
+    "",
+    "system",
+    "dpdk",
+)  # types of interfaces; those of bridges, patches, tunnels and guests of DPDK have others
+
+
+class Lookups(t.NamedTuple):
+    """Packets since the datapath was created: those with a flow, those without one, of these those that did not reach ovs-vswitchd."""
+
+    hit: int
+    missed: int
+    lost: int
+
+
+class DatapathProblem(t.NamedTuple):
+    code: str
+    cause: str
+    next_step: str
+
+
+def parse_conntrack_zones(features: str) -> bool | None:
+    """Return whether the datapath has conntrack zones, from the output of `dpif/show-dp-features`; None if that does not say it."""
+    found = _ZONES.search(features)
+    return found[1] == "Yes" if found else None
+
+
+def parse_lookups(text: str) -> dict[str, Lookups]:
+    """Return the counters of each type of datapath in the output of `dpctl/show`."""
+    return {kind: Lookups(*map(int, counts)) for kind, *counts in _LOOKUPS.findall(text)}
+
+
+def uplinks_down(mappings: str, tables: t.Mapping[str, t.Sequence[Row]]) -> list[dict[str, t.Any]]:
+    """Return the mapped bridges all of whose physical ports are down, with their networks and these ports.
+
+    `mappings` is the value of ovn-bridge-mappings, `tables` has rows of Bridge, Port and Interface with their `_uuid`.
+    """
+    networks: dict[str, list[str]] = {}
+    for network, bridge in read_bridge_mappings(mappings):
+        networks.setdefault(bridge, []).append(network)
+    ports = {row["_uuid"]: row for row in tables["Port"]}
+    interfaces = {row["_uuid"]: row for row in tables["Interface"]}
+    found = []
+    for row in tables["Bridge"]:
+        keys = [key for port in as_list(row["ports"]) if port in ports for key in as_list(ports[port]["interfaces"])]
+        physical = [interfaces[key] for key in keys if key in interfaces and interfaces[key]["type"] in _PHYSICAL]
+        if row["name"] in networks and physical and all(one["link_state"] == "down" for one in physical):
+            names = sorted(str(one["name"]) for one in physical)
+            found.append({"bridge": row["name"], "networks": networks[row["name"]], "ports": names})
+    return sorted(found, key=lambda one: str(one["bridge"]))
+
+
+def judge_datapath(facts: Row | None) -> list[DatapathProblem]:
+    """Return what makes this datapath lose packets; nothing of what is not known (None)."""
+    if not facts:
+        return []
+    problems = []
+    if facts["type"] == "system" and facts["conntrack_zones"] is False:
+        cause = "its kernel has no conntrack zones (CONFIG_NF_CONNTRACK_ZONES), so ovn-controller is refused and connects again every 8 s"
+        step = "Boot a kernel with conntrack zones, or set ovn_hypervisor_datapath_type to netdev"
+        problems.append(DatapathProblem("conntrack_zones_missing", cause, step))
+    if facts["type"] == "system" and facts["handlers"] == 0:
+        cause = "ovs-vswitchd has no handler thread, so each packet without a flow in the kernel is lost"
+        step = "Run systemctl restart ovs-vswitchd.service there; Open vSwitch 3.1.0 needs that if it has started within 10 s of the boot"
+        problems.append(DatapathProblem("upcall_handlers_missing", cause, step))
+    if facts["lost"]:
+        missed = max(facts["missed"], facts["lost"])
+        cause = f"its datapath lost {facts['lost']} of {missed} packets without a flow in {facts['seconds']:.1f} s"
+        step = "Check the load of ovs-vswitchd there, its log, and ovs-appctl dpctl/show"
+        problems.append(DatapathProblem("packets_lost", cause, step))
+    for uplink in facts["uplinks_down"]:
+        ports, networks = ", ".join(uplink["ports"]), ", ".join(uplink["networks"])
+        cause = f"bridge {uplink['bridge']} of physical network {networks} has no port with a link, down: {ports}"
+        step = (
+            "Check that the port is up (ip link), its cable and its switch, or correct ovn_hypervisor_bridge_mappings"
+        )
+        problems.append(DatapathProblem("uplink_down", cause, step))
+    return problems
