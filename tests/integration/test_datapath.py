@@ -103,9 +103,10 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         assert "OVN is healthy" in report
         assert re.search(r"hypervisor1 -> hypervisor2: 5 of 5 answers.*geneve", report)
         for host in ("hypervisor1", "hypervisor2"):
-            copy = f"cat >/run/stream.py <<'END'\n{STREAM.read_text()}\nEND\n"
-            site.on(host, copy)
-        serve(site)
+            copy_stream(site, host)
+        site.on(
+            "hypervisor2", "systemd-run --quiet --unit=echo ip netns exec c5c3-ping python3 /run/stream.py serve 5001"
+        )
         add_ports(site, int(os.environ.get("DATAPATH_PORTS", "0")))
         yield site
     finally:
@@ -116,8 +117,8 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             )
 
 
-def serve(site: Site) -> None:
-    site.on("hypervisor2", "systemd-run --quiet --unit=echo ip netns exec c5c3-ping python3 /run/stream.py serve 5001")
+def copy_stream(site: Site, host: str) -> None:
+    site.on(host, f"cat >/run/stream.py <<'END'\n{STREAM.read_text()}\nEND\n")
 
 
 def add_ports(site: Site, number: int) -> None:
@@ -230,7 +231,7 @@ def test_a_hypervisor_boots_and_answers(site: Site, verb: str) -> None:
         )
     text = site.playbook("ping", "-e", "ovn_ping_cleanup=false")
     assert re.search(r"hypervisor1 -> hypervisor2: 5 of 5 answers", text), text
-    site.on("hypervisor1", f"cat >/run/stream.py <<'END'\n{STREAM.read_text()}\nEND\n")
+    copy_stream(site, "hypervisor1")
     took = f"SSH after {booted:.1f} s, guests answer each other after {time.monotonic() - began:.1f} s"
     site.seen.append(f"{verb} and boot: {took}")
 

@@ -17,11 +17,8 @@ from .lists import read_bridge_mappings
 Row = t.Mapping[str, t.Any]
 _ZONES = re.compile(r"^\s*CT zone: (Yes|No)\s*$", re.MULTILINE)
 _LOOKUPS = re.compile(r"^(\w+)@\S+:\s*\n\s*lookups: hit:(\d+) missed:(\d+) lost:(\d+)", re.MULTILINE)
-_PHYSICAL = (
-    "",
-    "system",
-    "dpdk",
-)  # types of interfaces; those of bridges, patches, tunnels and guests of DPDK have others
+# Types of interfaces; those of bridges, patches, tunnels and guests of DPDK have others.
+_PHYSICAL = ("", "system", "dpdk")
 
 
 class Lookups(t.NamedTuple):

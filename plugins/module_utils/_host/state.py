@@ -21,10 +21,7 @@ from . import daemons, database, firewall, member, neutron_config, openvswitch, 
 
 Options = t.Mapping[str, t.Any]
 Result = dict[str, t.Any]
-_DATAPATH: dict[str, dict[str, t.Any]] = {
-    "database": {"type": "str", "default": "unix:/run/openvswitch/db.sock"},
-    "timeout": {"type": "float", "default": 5.0},
-}
+_DATAPATH = {name: openvswitch.OPTIONS[name] for name in ("database", "timeout")}
 
 
 def read_state(params: Options, commands: Commands) -> Result:
@@ -34,9 +31,8 @@ def read_state(params: Options, commands: Commands) -> Result:
     """
     result: Result = {"warnings": [], "certificates": []}
     watch = None
-    if (
-        params["datapath"] is not None
-    ):  # before everything else, which takes a part of the time between its two readings
+    # Before everything else, which takes a part of the time between its two readings.
+    if params["datapath"] is not None:
         options = _validated("datapath", params["datapath"], _DATAPATH)
         watch = DatapathWatch(options["database"], options["timeout"])
     if params["packages"] is not None:
