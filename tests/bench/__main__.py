@@ -17,6 +17,7 @@ import typing as t
 from chassis import many_hosts
 from clients import idl_client, rolling_restart
 from control_plane import kind_to_ping, unchanged_control_plane
+from datapath import datapath_costs
 from hypervisors import thousand_nodes
 from large import large_database
 from machines import Machines
@@ -42,6 +43,7 @@ PARTS: dict[str, t.Callable[[Machines], list[Figure]]] = {
     "idl": idl_client,
     "rolling": rolling_restart,
     "large": large_database,
+    "datapath": datapath_costs,
     "control-plane": unchanged_control_plane,
     "kind": kind_to_ping,
     "marginal": one_more_hypervisor,  # the last: its machines would take processor time from others

@@ -6,91 +6,25 @@ DATAPATH_PORTS=5000 adds as many ports to the guests' switch.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
-import pathlib
 import re
 import subprocess
 import time
 import typing as t
 
 import pytest
+from _datapath import NORTHBOUND, Site, add_ports, copy_stream, watch
 
 pytestmark = pytest.mark.own_machines
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SANDBOX, MACHINES = (ROOT / "tests" / "testbed" / name for name in ("sandbox", "machines"))
-STREAM = ROOT / "molecule" / "shared" / "files" / "stream.py"
-NETWORK = "203.0.113"
-STEP = 0.01
 HANDLERS = "cat /proc/$(pidof ovs-vswitchd)/task/*/comm | grep -c ^handler"
-FLOWS = "ovs-ofctl -O OpenFlow15 dump-aggregate br-int"
+LEFT = "ip -o address; ovs-dpctl dump-dps 2>/dev/null || true"
 POSTINST = "/var/lib/dpkg/info"  # what dpkg runs at the end of an upgrade
-NORTHBOUND = "ovn-nbctl --db=unix:/run/ovn/ovnnb_db.sock --no-leader-only"
-
-
-class Site:
-    """A sandbox of its own whose hypervisors have a datapath of `kind`, kernel or userspace."""
-
-    def __init__(self, folder: pathlib.Path, suite: str, kind: str) -> None:
-        self.suite, self.kind, self.folder = suite, kind, folder
-        self.state = pathlib.Path("/var/tmp/c5c3-ovn-test-datapath")
-        self.seen: list[str] = []  # a line for each event
-        self._environment = {
-            **{name: value for name, value in os.environ.items() if name != "KERNEL"},
-            "SANDBOX_FOLDER": str(folder / "sandbox"),
-            "SANDBOX_SUITE": suite,
-            "MACHINES_STATE": str(self.state),
-            "MACHINES_NAMESPACE": "tdatapath",
-            "MACHINES_NETWORK": NETWORK,
-            **({"KERNEL": "1"} if kind == "kernel" else {}),
-        }
-
-    def sandbox(self, verb: str) -> str:
-        return self._run(str(SANDBOX), verb)
-
-    def machines(self, *words: str) -> str:
-        return self._run(str(MACHINES), *words)
-
-    def playbook(self, name: str, *words: str) -> str:
-        inventory = self.folder / "sandbox" / "inventory.yml"
-        return self._run(str(ROOT / ".venv/bin/ansible-playbook"), "-i", str(inventory), f"c5c3.ovn.{name}", *words)
-
-    def _run(self, *words: str) -> str:
-        done = subprocess.run(words, env=self._environment, capture_output=True, text=True, timeout=900, check=False)
-        logs = "".join(log.read_text()[-3000:] for log in sorted((self.folder / "sandbox").glob("*.log")))
-        assert done.returncode == 0, f"{' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}\n{logs}"
-        return done.stdout
-
-    def start(self, host: str, command: str) -> subprocess.Popen[str]:
-        octet = {"central1": 11, "hypervisor1": 21, "hypervisor2": 22}[host]
-        options = ["BatchMode=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR"]
-        words = ["ssh", "-i", str(self.state / "key"), *(f"-o{one}" for one in options), f"root@{NETWORK}.{octet}"]
-        return subprocess.Popen([*words, command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-    def on(self, host: str, command: str) -> str:
-        process = self.start(host, command)
-        output, _none = process.communicate(timeout=300)
-        assert process.returncode == 0, f"{command} on {host}: {output}"
-        return output.strip()
-
-
-@dataclasses.dataclass(frozen=True)
-class Seen:
-    """What the guests noticed: `sent` of both, `lost` datagrams, seconds of the longest pauses, seconds until br-int had its flows again."""
-
-    sent: int
-    lost: int
-    pause: float
-    stream_lost: int
-    stream_pause: float
-    error: str
-    flows_after: float
 
 
 @pytest.fixture(
     scope="module",
-    params=[(suite, kind) for kind in ("kernel", "userspace") for suite in ("bookworm", "trixie")],
+    params=[(suite, kind) for kind in ("kernel", "ipv6", "userspace") for suite in ("bookworm", "trixie")],
     ids="-".join,
 )
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Site]:
@@ -117,61 +51,139 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             )
 
 
-def copy_stream(site: Site, host: str) -> None:
-    site.on(host, f"cat >/run/stream.py <<'END'\n{STREAM.read_text()}\nEND\n")
-
-
-def add_ports(site: Site, number: int) -> None:
-    """Ports of the guests' switch without a guest: flows for each of them in every hypervisor."""
-    for first in range(0, number, 500):
-        words = [
-            f"lsp-add c5c3-ping many{n} -- lsp-set-addresses many{n} '02:00:00:00:{n >> 8:02x}:{n & 255:02x} 198.19.{n >> 8}.{n & 255}'"
-            for n in range(first, first + 500)
-        ]
-        site.on("central1", f"{NORTHBOUND} {' -- '.join(words)}")
-    if number:
-        site.on("central1", f"{NORTHBOUND} --wait=hv --timeout=120 sync")
-
-
-def flow_count(site: Site) -> int:
-    text = site.on("hypervisor1", FLOWS)
-    return int(re.findall(r"flow_count=(\d+)", text)[0])
-
-
-def watch(site: Site, name: str, command: str, seconds: float = 25) -> Seen:
-    """Run the command on hypervisor1 under the guests' traffic, and print what they noticed."""
-    before = flow_count(site)
-    stream = f"python3 /run/stream.py send 198.18.0.2 5001 {seconds} {STEP}"
-    site.on("hypervisor1", "ip netns exec c5c3-ping ping -q -c 3 -W 5 198.18.0.2")  # ARP, and the switches learn
-    traffic = site.start("hypervisor1", f"ip netns exec c5c3-ping {stream}")
-    time.sleep(2)
-    began = time.monotonic()
-    site.on("hypervisor1", command)
-    flows = f"{FLOWS} 2>/dev/null | sed -n 's/.*flow_count=\\([0-9]*\\).*/\\1/p'"
-    there = f'[ "$({flows})" -ge {before} ] && ! ovs-vsctl get open . other_config:flow-restore-wait'
-    site.on("hypervisor1", f"for i in $(seq 300); do {{ {there}; }} >/dev/null 2>&1 && exit; sleep 0.2; done; exit 1")
-    after = time.monotonic() - began
-    output, _none = traffic.communicate(timeout=seconds + 120)
-    result = json.loads(output.splitlines()[-1])
-    udp = result["udp"]
-    seen = Seen(
-        sent=result["sent"],
-        lost=result["sent"] - udp["received"],
-        pause=udp["pause"],
-        stream_lost=result["sent"] - result["received"],
-        stream_pause=result["pause"],
-        error=result["error"],
-        flows_after=round(after, 1),
-    )
-    ports = os.environ.get("DATAPATH_PORTS", "2")
-    site.seen.append(f"{ports} ports: {name}: {seen}")
-    return seen
-
-
 def test_a_rollout_and_the_run_after_it(site: Site) -> None:
     assert re.findall(r"ok, (\d+) changed", site.sandbox("up")) == ["0", "0"]
-    datapath = "system@ovs-system" if site.kind == "kernel" else "netdev@ovs-netdev"
+    datapath = "system@ovs-system" if site.has_kernel else "netdev@ovs-netdev"
     assert datapath in site.on("hypervisor1", "ovs-appctl dpctl/show")
+
+
+def outside(command: str) -> subprocess.CompletedProcess[str]:
+    """Run the command on the provider network, where its gateway is: 192.0.2.1."""
+    words = ["ip", "netns", "exec", "tdatapath", "sh", "-c", command]
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+
+
+GUESTS = {  # name: host, MAC address, address
+    "web": ("hypervisor1", "02:00:00:00:00:0a", "10.0.0.10/24"),
+    "app": ("hypervisor2", "02:00:00:00:00:0b", "10.0.0.11/24"),
+    "inner": ("hypervisor2", "02:00:00:00:00:0e", "10.0.0.12/24"),
+    "tagged1": ("hypervisor1", "02:00:00:00:00:0c", "198.51.100.129/25"),
+    "tagged2": ("hypervisor2", "02:00:00:00:00:0d", "198.51.100.130/25"),
+}
+
+
+@pytest.fixture(scope="module")
+def networks(site: Site) -> Site:
+    """A router with two gateways and addresses of its own, guests behind it on both hypervisors, two guests in a VLAN of the provider network."""
+    done = outside("ip address replace 192.0.2.1/24 dev br2")
+    assert done.returncode == 0, done.stderr
+    commands = [
+        "ls-add inside",
+        *(f"lsp-add {'provider100' if name.startswith('tagged') else 'inside'} {name}" for name in GUESTS),
+        *(f"lsp-set-addresses {name} '{mac} {address.split('/')[0]}'" for name, (_h, mac, address) in GUESTS.items()),
+        "lr-add router",
+        "lrp-add router router-inside 02:00:00:00:01:01 10.0.0.1/24",
+        "lsp-add inside inside-router",
+        "lsp-set-type inside-router router",
+        "lsp-set-addresses inside-router router",
+        "lsp-set-options inside-router router-port=router-inside",
+        "ls-add provider",
+        "lsp-add provider provider-net",
+        "lsp-set-type provider-net localnet",
+        "lsp-set-addresses provider-net unknown",
+        "lsp-set-options provider-net network_name=physnet1",
+        "lrp-add router router-provider 02:00:00:00:01:02 192.0.2.10/24",
+        "lrp-set-gateway-chassis router-provider hypervisor1 20",
+        "lrp-set-gateway-chassis router-provider hypervisor2 10",
+        "lsp-add provider provider-router",
+        "lsp-set-type provider-router router",
+        "lsp-set-addresses provider-router router",
+        "lsp-set-options provider-router router-port=router-provider",
+        "lr-route-add router 0.0.0.0/0 192.0.2.1",
+        "lr-nat-add router snat 192.0.2.10 10.0.0.0/24",
+        "lr-nat-add router dnat_and_snat 192.0.2.20 10.0.0.10",
+        "lr-nat-add router dnat_and_snat 192.0.2.21 10.0.0.11 app 02:00:00:00:02:21",
+        "ls-add provider100",
+        "lsp-add provider100 provider100-net '' 100",
+        "lsp-set-type provider100-net localnet",
+        "lsp-set-addresses provider100-net unknown",
+        "lsp-set-options provider100-net network_name=physnet1",
+    ]
+    commands.sort(key=lambda one: not one.startswith("ls-add"))
+    site.on("central1", f"{NORTHBOUND} {' -- '.join(commands)}")
+    for name, (host, mac, address) in GUESTS.items():
+        site.on(
+            host,
+            f"""set -e; ip netns add {name}; ip link add {name} type veth peer name eth0 netns {name}; ip link set {name} up
+            ip -n {name} link set eth0 address {mac} mtu 1442 up; ip -n {name} link set lo up; ip -n {name} address add {address} dev eth0
+            [ {name} = tagged1 -o {name} = tagged2 ] || ip -n {name} route add default via 10.0.0.1; ip netns exec {name} ethtool -K eth0 tx off >/dev/null
+            ovs-vsctl add-port br-int {name} -- set Interface {name} external_ids:iface-id={name}""",
+        )
+    site.on("central1", f"{NORTHBOUND} --wait=hv --timeout=60 sync")
+    return site
+
+
+def in_guest(site: Site, name: str, command: str) -> str:
+    return site.on(GUESTS[name][0], f"ip netns exec {name} {command} 2>&1 || true")
+
+
+def answers(text: str) -> int:
+    return int(re.findall(r"(\d+) received", text)[0])
+
+
+PING = "ping -q -c 5 -i 0.2 -W 3"
+
+
+def test_guests_reach_the_provider_network_and_are_reached(networks: Site) -> None:
+    """Source NAT by the gateway, a floating IP there, and one on the hypervisor of its guest; a VLAN whose packets have their tag and no tunnel."""
+    for name in ("web", "app", "inner"):
+        in_guest(networks, name, f"{PING} 192.0.2.1")  # ARP
+        assert answers(in_guest(networks, name, f"{PING} 192.0.2.1")) == 5
+    for address in ("192.0.2.20", "192.0.2.21"):
+        outside(f"{PING} {address}")
+        assert answers(outside(f"{PING} {address}").stdout) == 5
+    # The MAC address of the second one is its own: no packet of it goes by the gateway.
+    macs = {"192.0.2.10": "02:00:00:00:01:02", "192.0.2.20": "02:00:00:00:01:02", "192.0.2.21": "02:00:00:00:02:21"}
+    for address, mac in macs.items():
+        assert mac in outside(f"ip neighbor show {address}").stdout
+    listening = networks.start("hypervisor2", "timeout 20 tcpdump -c 2 -e -n -i prov0 vlan 100 and icmp 2>&1")
+    time.sleep(2)
+    assert answers(in_guest(networks, "tagged1", f"{PING} 198.51.100.130")) >= 4
+    seen, _none = listening.communicate(timeout=30)
+    assert "vlan 100" in seen
+
+
+def test_packets_as_large_as_the_tunnel_allows(networks: Site) -> None:
+    """1500 octets of the underlay are 1442 for a guest, 1422 with IPv6: 8 of ICMP and 20 of IP go off. Larger ones are refused where they begin, not lost."""
+    largest = 1394 if networks.kind == "ipv6" else 1414
+    in_guest(networks, "web", f"{PING} 10.0.0.11")
+    assert answers(in_guest(networks, "web", f"{PING} -M do -s {largest} 10.0.0.11")) == 5
+    assert "too long" in in_guest(networks, "web", "ping -c 1 -W 3 -M do -s 1415 10.0.0.11")
+
+
+def test_stateful_rules(networks: Site) -> None:
+    """A guest may begin connections and gets the answers; nobody begins one with it, but for what a rule allows."""
+    site = networks
+    rules = (
+        "acl-add inside to-lport 1000 'outport == \"app\" && ip4' drop",
+        "acl-add inside from-lport 1001 'inport == \"app\" && ip4' allow-related",
+        "acl-add inside to-lport 1001 'outport == \"app\" && tcp.dst == 5001' allow-related",
+    )
+    site.on("central1", f"{NORTHBOUND} --wait=hv --timeout=60 {' -- '.join(rules)}")
+    try:
+        assert answers(in_guest(site, "app", f"{PING} 10.0.0.10")) == 5
+        assert answers(in_guest(site, "web", f"{PING} -W 1 10.0.0.11")) == 0
+        server = "systemd-run --quiet --unit=rules-{port} ip netns exec app python3 /run/stream.py serve {port}"
+        for port in (5001, 5002):
+            site.on("hypervisor2", server.format(port=port))
+        time.sleep(1)
+        sent = json.loads(in_guest(site, "web", "python3 /run/stream.py send 10.0.0.11 5001 2").splitlines()[-1])
+        assert (sent["received"], sent["error"]) == (sent["sent"], "")
+        assert sent["udp"]["received"] == 0
+        assert "timed out" in in_guest(site, "web", "python3 /run/stream.py send 10.0.0.11 5002 2")
+        assert "zone=" in site.on("hypervisor2", "ovs-appctl dpctl/dump-conntrack")
+    finally:
+        site.on("central1", f"{NORTHBOUND} acl-del inside")
 
 
 EVENTS = {
@@ -194,7 +206,7 @@ def test_open_vswitch_restarts_under_traffic(site: Site, event: str) -> None:
         seen = watch(site, event, EVENTS[event], 30)
         assert site.on("hypervisor1", "pidof ovs-vswitchd") != pid, "nothing was restarted"
         assert (seen.stream_lost, seen.error) == (0, "")
-        if site.kind == "userspace" or seen.lost <= 5:
+        if not site.has_kernel or seen.lost <= 5:
             return
         assert seen.lost < 50
     pytest.fail(f"More than five packets were lost each time: {site.seen[-3:]}")
@@ -213,8 +225,23 @@ def test_ovn_controller_restarts_under_traffic(site: Site, event: str) -> None:
     seen = watch(site, event, CONTROLLER_EVENTS[event], 15)
     assert site.on("hypervisor1", "until pidof ovn-controller; do sleep 0.2; done") != pid, "nothing was restarted"
     assert (seen.stream_lost, seen.error) == (0, "")
-    if site.kind == "kernel":
+    if site.has_kernel:
         assert seen.lost == 0
+
+
+def test_another_gateway_takes_over(networks: Site) -> None:
+    """BFD between the hypervisors notices that the first gateway is gone."""
+    site = networks
+    assert answers(in_guest(site, "inner", f"{PING} 192.0.2.1")) == 5
+    pings = site.start("hypervisor2", "ip netns exec inner ping -D -i 0.1 -w 40 192.0.2.1 2>&1")
+    time.sleep(3)
+    site.machines("crash", "hypervisor1")
+    output, _none = pings.communicate(timeout=90)
+    times = [float(one) for one in re.findall(r"^\[([\d.]+)\] \d+ bytes", output, re.MULTILINE)]
+    pause = max(later - sooner for sooner, later in zip(times, times[1:]))
+    site.seen.append(f"the gateway loses its power: guests reach the provider network again after {pause:.1f} s")
+    assert times[-1] - times[0] > 30, f"no answers at the end: {output[-500:]}"
+    site.machines("boot", "hypervisor1")
 
 
 @pytest.mark.parametrize("verb", ["poweroff", "crash"])
@@ -224,7 +251,7 @@ def test_a_hypervisor_boots_and_answers(site: Site, verb: str) -> None:
     site.machines(verb, "hypervisor1")
     site.machines("boot", "hypervisor1")
     booted = time.monotonic() - began
-    if site.kind == "kernel":
+    if site.has_kernel:
         assert (
             site.on("hypervisor1", f"until pidof ovs-vswitchd >/dev/null; do sleep 0.2; done; sleep 1; {HANDLERS}")
             != "0"
@@ -236,10 +263,30 @@ def test_a_hypervisor_boots_and_answers(site: Site, verb: str) -> None:
     site.seen.append(f"{verb} and boot: {took}")
 
 
+def test_tunnels_pass_a_managed_firewall(site: Site) -> None:
+    """From the networks that are named alone: the rule counts nobody else's."""
+    networks = ["fd31::/64" if site.kind == "ipv6" else "172.31.0.0/24"]
+    options = json.dumps({"ovn_firewall": "managed", "ovn_hypervisor_tunnel_networks": networks})
+    site.playbook("hypervisors", "-e", options)
+    if site.has_kernel:  # a datapath in userspace passes no packet to the kernel's filter
+        assert networks[0] in site.on("hypervisor1", "nft list ruleset")
+    text = site.playbook("ping", "-e", "ovn_ping_cleanup=false")
+    assert re.search(r"hypervisor1 -> hypervisor2: 5 of 5 answers", text), text
+
+
 def test_absent_leaves_nothing_in_the_kernel(site: Site) -> None:
-    """Neither a datapath nor a device of tunnels nor a flow; the other hypervisor goes on. Then it is a hypervisor again."""
+    """Neither a datapath nor a device of tunnels nor a flow, but the bridges of others with their interfaces."""
     site.playbook("ping")  # which removes its guests
-    site.playbook("hypervisors", "--limit", "hypervisor2", "-e", "ovn_hypervisor_state=absent")
-    left = site.on("hypervisor2", "ip -o link; ovs-dpctl dump-dps 2>/dev/null || true")
-    assert not re.search(r"ovs-system|genev_sys|br-int|ovs-netdev|system@", left), left
-    assert "br-int" in site.on("hypervisor1", "ip -o link")
+    kind = "system" if site.has_kernel else "netdev"
+    foreign = f"ovs-vsctl add-br foreign -- set Bridge foreign datapath_type={kind}"
+    site.on("hypervisor1", f"{foreign} && ip link set foreign up && ip address add 192.0.2.200/32 dev foreign")
+    for name, (host, _mac, _address) in GUESTS.items():
+        site.on(host, f"ovs-vsctl --if-exists del-port {name}")
+    site.playbook("hypervisors", "-e", "ovn_hypervisor_state=absent")
+    left = {host: site.on(host, LEFT) for host in ("hypervisor1", "hypervisor2")}
+    for host, text in left.items():
+        assert not re.search(r"genev_sys|br-int|br-ex|br-phy", text), (host, text)
+    assert not re.search(r"ovs-system|ovs-netdev|system@|netdev@", left["hypervisor2"]), left
+    assert "192.0.2.200/32" in left["hypervisor1"]
+    flows = site.on("hypervisor1", "ovs-appctl dpctl/dump-flows 2>&1 || true")
+    assert "actions:" not in flows or "geneve" not in flows, flows

@@ -1,0 +1,133 @@
+"""A sandbox whose hypervisors switch packets in a kernel of their own or in userspace, and what its guests notice of an event."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SANDBOX, MACHINES = (ROOT / "tests" / "testbed" / name for name in ("sandbox", "machines"))
+STREAM = ROOT / "molecule" / "shared" / "files" / "stream.py"
+NETWORK = "203.0.113"
+STEP = 0.01
+FLOWS = "ovs-ofctl -O OpenFlow15 dump-aggregate br-int"
+NORTHBOUND = "ovn-nbctl --db=unix:/run/ovn/ovnnb_db.sock --no-leader-only"
+
+
+class Site:
+    """A sandbox of its own whose hypervisors have a datapath of `kind`: kernel, ipv6 (the kernel's, and no host has an IPv4 address) or userspace."""
+
+    def __init__(self, folder: pathlib.Path, suite: str, kind: str) -> None:
+        self.suite, self.kind, self.folder = suite, kind, folder
+        self.state = pathlib.Path("/var/tmp/c5c3-ovn-test-datapath")
+        self.has_kernel = kind != "userspace"
+        self.seen: list[str] = []  # a line for each event
+        self._environment = {
+            **{name: value for name, value in os.environ.items() if name != "KERNEL"},
+            "MACHINES_FAMILY": "ipv6" if kind == "ipv6" else "ipv4",
+            "SANDBOX_FOLDER": str(folder / "sandbox"),
+            "SANDBOX_SUITE": suite,
+            "MACHINES_STATE": str(self.state),
+            "MACHINES_NAMESPACE": "tdatapath",
+            "MACHINES_NETWORK": NETWORK,
+            "MACHINES_PROVIDER": "yes",
+            **({"KERNEL": "1"} if self.has_kernel else {}),
+        }
+
+    def sandbox(self, verb: str) -> str:
+        return self._run(str(SANDBOX), verb)
+
+    def machines(self, *words: str) -> str:
+        return self._run(str(MACHINES), *words)
+
+    def playbook(self, name: str, *words: str) -> str:
+        inventory = self.folder / "sandbox" / "inventory.yml"
+        return self._run(str(ROOT / ".venv/bin/ansible-playbook"), "-i", str(inventory), f"c5c3.ovn.{name}", *words)
+
+    def _run(self, *words: str) -> str:
+        done = subprocess.run(words, env=self._environment, capture_output=True, text=True, timeout=900, check=False)
+        logs = "".join(log.read_text()[-3000:] for log in sorted((self.folder / "sandbox").glob("*.log")))
+        assert done.returncode == 0, f"{' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}\n{logs}"
+        return done.stdout
+
+    def start(self, host: str, command: str) -> subprocess.Popen[str]:
+        octet = {"central1": 11, "hypervisor1": 21, "hypervisor2": 22}[host]
+        address = f"2001:db8:{NETWORK.replace('.', ':')}::{octet}" if self.kind == "ipv6" else f"{NETWORK}.{octet}"
+        options = ["BatchMode=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR"]
+        words = ["ssh", "-i", str(self.state / "key"), *(f"-o{one}" for one in options), f"root@{address}"]
+        return subprocess.Popen([*words, command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def on(self, host: str, command: str) -> str:
+        process = self.start(host, command)
+        output, _none = process.communicate(timeout=300)
+        assert process.returncode == 0, f"{command} on {host}: {output}"
+        return output.strip()
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """What the guests noticed: `sent` of both, `lost` datagrams, seconds of the longest pauses, seconds until br-int had its flows again."""
+
+    sent: int
+    lost: int
+    pause: float
+    stream_lost: int
+    stream_pause: float
+    error: str
+    flows_after: float
+
+
+def copy_stream(site: Site, host: str) -> None:
+    site.on(host, f"cat >/run/stream.py <<'END'\n{STREAM.read_text()}\nEND\n")
+
+
+def add_ports(site: Site, number: int) -> None:
+    """Ports of the guests' switch without a guest: flows for each of them in every hypervisor."""
+    for first in range(0, number, 500):
+        words = [
+            f"lsp-add c5c3-ping many{n} -- lsp-set-addresses many{n} '02:00:00:00:{n >> 8:02x}:{n & 255:02x} 198.19.{n >> 8}.{n & 255}'"
+            for n in range(first, first + 500)
+        ]
+        site.on("central1", f"{NORTHBOUND} {' -- '.join(words)}")
+    if number:
+        site.on("central1", f"{NORTHBOUND} --wait=hv --timeout=120 sync")
+
+
+def flow_count(site: Site) -> int:
+    text = site.on("hypervisor1", FLOWS)
+    return int(re.findall(r"flow_count=(\d+)", text)[0])
+
+
+def watch(site: Site, name: str, command: str, seconds: float = 25) -> Seen:
+    """Run the command on hypervisor1 under the guests' traffic, and print what they noticed."""
+    before = flow_count(site)
+    stream = f"python3 /run/stream.py send 198.18.0.2 5001 {seconds} {STEP}"
+    site.on("hypervisor1", "ip netns exec c5c3-ping ping -q -c 3 -W 5 198.18.0.2")  # ARP, and the switches learn
+    traffic = site.start("hypervisor1", f"ip netns exec c5c3-ping {stream}")
+    time.sleep(2)
+    began = time.monotonic()
+    site.on("hypervisor1", command)
+    flows = f"{FLOWS} 2>/dev/null | sed -n 's/.*flow_count=\\([0-9]*\\).*/\\1/p'"
+    there = f'[ "$({flows})" -ge {before} ] && ! ovs-vsctl get open . other_config:flow-restore-wait'
+    site.on("hypervisor1", f"for i in $(seq 300); do {{ {there}; }} >/dev/null 2>&1 && exit; sleep 0.2; done; exit 1")
+    after = time.monotonic() - began
+    output, _none = traffic.communicate(timeout=seconds + 120)
+    result = json.loads(output.splitlines()[-1])
+    udp = result["udp"]
+    seen = Seen(
+        sent=result["sent"],
+        lost=result["sent"] - udp["received"],
+        pause=udp["pause"],
+        stream_lost=result["sent"] - result["received"],
+        stream_pause=result["pause"],
+        error=result["error"],
+        flows_after=round(after, 1),
+    )
+    ports = os.environ.get("DATAPATH_PORTS", "2")
+    site.seen.append(f"{ports} ports: {name}: {seen}")
+    return seen
