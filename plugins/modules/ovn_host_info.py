@@ -147,7 +147,8 @@ datapath:
       it has conntrack zones, C(handlers) counts the threads of ovs-vswitchd for packets without a flow; each is V(null) if that is unknown.
     - C(lookups) has the packets since the datapath was created, which may be before ovs-vswitchd was started - C(hit), C(missed) and C(lost). C(missed) and
       C(lost) beside it have those of C(seconds) during this call, V(null) if it restarted meanwhile.
-    - C(uplinks_down) has each C(bridge) of a mapping all of whose physical C(ports) are down, with its C(networks).
+    - C(uplinks_down) has each C(bridge) of a mapping whose ports that lead out pass no packets, with its C(networks) and, in C(ports), what is wrong with
+      each of these ports.
   returned: success and with O(datapath)
   type: dict
   sample: {"type": "system", "conntrack_zones": true, "handlers": 2, "lookups": {"hit": 5210, "missed": 98, "lost": 0}, "missed": 1, "lost": 0,

@@ -147,7 +147,9 @@ def test_datapath_of_a_real_daemon(run_module: RunModule, short_dir: pathlib.Pat
         assert found["handlers"] >= 1
         assert set(found["lookups"]) == {"hit", "missed", "lost"}
         assert found["seconds"] >= 1
-        assert found["uplinks_down"] == [{"bridge": "br-ex", "networks": ["physnet1"], "ports": ["eth1", "eth2"]}]
+        assert found["uplinks_down"] == [
+            {"bridge": "br-ex", "networks": ["physnet1"], "ports": {"bond0": "is down (admin_state)"}}
+        ]
         for device in ("eth2", "p-eth2"):
             run("ip", "-n", machine.namespace, "link", "set", device, "up")
         until(lambda: machine.vsctl(*link) == "up", "the link")

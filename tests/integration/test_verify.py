@@ -173,7 +173,7 @@ def test_each_hypervisor_is_asked_once(site: Site, playbook: str) -> None:
             assert (site.folder / name / "calls").read_text().split() == ["ovn_host_info"]
         (problem,) = found.messages("uplink_down")
         assert problem.startswith(
-            "Chassis hv1: bridge br-ex of physical network physnet1 has no port with a link, down: eth1."
+            "Chassis hv1: bridge br-ex of physical network physnet1 has no port that passes packets: eth1 is down (admin_state)."
         )
         codes = {finding["code"] for finding in found.found["findings"]}
         assert codes & {"conntrack_zones_missing", "upcall_handlers_missing", "packets_lost"} == set()

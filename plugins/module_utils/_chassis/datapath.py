@@ -13,12 +13,11 @@ import typing as t
 
 from .._ovsdb.rows import as_list
 from .lists import read_bridge_mappings
+from .provider_networks import bridge_ports, outward_problems
 
 Row = t.Mapping[str, t.Any]
 _ZONES = re.compile(r"^\s*CT zone: (Yes|No)\s*$", re.MULTILINE)
 _LOOKUPS = re.compile(r"^(\w+)@\S+:\s*\n\s*lookups: hit:(\d+) missed:(\d+) lost:(\d+)", re.MULTILINE)
-# Types of interfaces; those of bridges, patches, tunnels and guests of DPDK have others.
-_PHYSICAL = ("", "system", "dpdk")
 
 
 class Lookups(t.NamedTuple):
@@ -47,23 +46,20 @@ def parse_lookups(text: str) -> dict[str, Lookups]:
 
 
 def uplinks_down(mappings: str, tables: t.Mapping[str, t.Sequence[Row]]) -> list[dict[str, t.Any]]:
-    """Return the mapped bridges all of whose physical ports are down, with their networks and these ports.
+    """Return the mapped bridges whose ports that lead out pass no packets, with their networks and what is wrong with each of these ports.
 
     `mappings` is the value of ovn-bridge-mappings, `tables` has rows of Bridge, Port and Interface with their `_uuid`.
     """
     networks: dict[str, list[str]] = {}
     for network, bridge in read_bridge_mappings(mappings):
         networks.setdefault(bridge, []).append(network)
-    ports = {row["_uuid"]: row for row in tables["Port"]}
-    interfaces = {row["_uuid"]: row for row in tables["Interface"]}
-    found = []
-    for row in tables["Bridge"]:
-        keys = [key for port in as_list(row["ports"]) if port in ports for key in as_list(ports[port]["interfaces"])]
-        physical = [interfaces[key] for key in keys if key in interfaces and interfaces[key]["type"] in _PHYSICAL]
-        if row["name"] in networks and physical and all(one["link_state"] == "down" for one in physical):
-            names = sorted(str(one["name"]) for one in physical)
-            found.append({"bridge": row["name"], "networks": networks[row["name"]], "ports": names})
-    return sorted(found, key=lambda one: str(one["bridge"]))
+    mapped = {row["name"]: as_list(row["ports"]) for row in tables["Bridge"] if row["name"] in networks}
+    rows, interfaces = ({row["_uuid"]: row for row in tables[table]} for table in ("Port", "Interface"))
+    return [
+        {"bridge": bridge, "networks": networks[bridge], "ports": {name: one.fault for name, one in problems.items()}}
+        for bridge, ports in sorted(bridge_ports(mapped, rows, interfaces).items())
+        if (problems := outward_problems(ports))
+    ]
 
 
 def judge_datapath(facts: Row | None) -> list[DatapathProblem]:
@@ -85,8 +81,9 @@ def judge_datapath(facts: Row | None) -> list[DatapathProblem]:
         step = "Check the load of ovs-vswitchd there, its log, and ovs-appctl dpctl/show"
         problems.append(DatapathProblem("packets_lost", cause, step))
     for uplink in facts["uplinks_down"]:
-        ports, networks = ", ".join(uplink["ports"]), ", ".join(uplink["networks"])
-        cause = f"bridge {uplink['bridge']} of physical network {networks} has no port with a link, down: {ports}"
+        faults = ", ".join(f"{port} {fault}" for port, fault in sorted(uplink["ports"].items()))
+        networks = ", ".join(uplink["networks"])
+        cause = f"bridge {uplink['bridge']} of physical network {networks} has no port that passes packets: {faults}"
         step = (
             "Check that the port is up (ip link), its cable and its switch, or correct ovn_hypervisor_bridge_mappings"
         )

@@ -23,14 +23,15 @@ from .database import DATABASE
 from .datapath import Lookups, parse_conntrack_zones, parse_lookups, uplinks_down
 from .external_ids import settings_in_use
 from .local_rows import read_tables
+from .provider_networks import INTERFACE_COLUMNS, PORT_COLUMNS
 
 _PROGRAM = "ovs-vswitchd"
 _APART = 1.0  # seconds between the two readings of the counters
 _TABLES = {
     "Open_vSwitch": ["external_ids", "other_config"],
     "Bridge": ["name", "ports", "datapath_type"],
-    "Port": ["_uuid", "interfaces"],
-    "Interface": ["_uuid", "name", "type", "link_state"],
+    "Port": PORT_COLUMNS,
+    "Interface": INTERFACE_COLUMNS,
 }
 
 

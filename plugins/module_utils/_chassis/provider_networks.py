@@ -23,7 +23,8 @@ if t.TYPE_CHECKING:
 
 _NAME_IT = "Name its port under `ports` of the bridge mapping, or let the network configuration of the host add it."
 _LET_THEM = "Let whoever manages that bridge add its port."
-_COLUMNS = ["_uuid", "type", "admin_state", "link_state", "error"]
+PORT_COLUMNS = ["_uuid", "name", "interfaces", "external_ids"]
+INTERFACE_COLUMNS = ["_uuid", "type", "admin_state", "link_state", "error"]
 
 
 class PortProblem(t.NamedTuple):
@@ -50,14 +51,15 @@ class Interface(t.NamedTuple):
             return None if may_be_missing else PortProblem(f"cannot be used: {self.error.rstrip('.')}", step)
         if self.admin_state == "down":
             step = "Let the network configuration of the host bring it up, without an address."
-            return PortProblem("is down (admin_state), so nothing passes through it", step)
+            return PortProblem("is down (admin_state)", step)
         if self.link_state == "down" and not is_new and self.kind != "dpdk":  # these may still negotiate
             step = "Check its cable and the port of the switch."
-            return PortProblem("has no link (link_state is down), so nothing passes through it", step)
+            return PortProblem("has no link (link_state is down)", step)
         return None
 
 
 Ports = t.Mapping[str, t.Sequence[Interface]]  # by name; only a bond has several network devices
+Rows = t.Mapping[str, t.Mapping[str, t.Any]]  # decoded, by uuid
 
 
 class Circumstances(t.NamedTuple):
@@ -75,6 +77,34 @@ def port_problem(interfaces: t.Iterable[Interface], **circumstances: bool) -> Po
     """Return what is wrong with a port, as `Interface.problem`: a bond passes packets as long as one of its devices does."""
     problems = [one.problem(**circumstances) for one in interfaces]
     return problems[0] if problems and all(problems) else None
+
+
+def outward_problems(ports: Ports) -> dict[str, PortProblem]:
+    """Return what is wrong with each port that leads out; nothing if one of them passes packets, or if none leads out."""
+    outward = [port for port, devices in ports.items() if any(one.kind != "internal" for one in devices)]
+    problems = {port: problem for port in outward if (problem := port_problem(ports[port]))}
+    return problems if len(problems) == len(outward) else {}
+
+
+def bridge_ports(
+    bridges: t.Mapping[str, t.Sequence[str]], ports: Rows, interfaces: Rows
+) -> dict[str, dict[str, list[Interface]]]:
+    """Return the ports of these bridges with their devices, without those of bridges and of ovn-controller. `bridges` has the uuids of ports."""
+    others = {
+        uuid: row
+        for uuid, row in ports.items()
+        if row["name"] not in bridges and not any(key in row["external_ids"] for key in OVN_PORT_KEYS)
+    }
+    return {
+        bridge: {
+            others[uuid]["name"]: [
+                _interface(interfaces[one]) for one in as_list(others[uuid]["interfaces"]) if one in interfaces
+            ]
+            for uuid in uuids
+            if uuid in others
+        }
+        for bridge, uuids in bridges.items()
+    }
 
 
 def network_warnings(
@@ -134,15 +164,14 @@ def _port_problems(place: str, ports: Ports, declared: t.Sequence[str], circumst
             for port in declared
             if port in ports
         }
-        return [f"port {port} of {place} {one.fault}. {one.step}" for port, one in problems.items() if one]
-    outward = {port: devices for port, devices in ports.items() if any(one.kind != "internal" for one in devices)}
-    problems = {port: port_problem(devices) for port, devices in outward.items()}
-    if not all(problems.values()):
-        return []
+        return [
+            f"port {port} of {place} {one.fault}, so nothing passes through it. {one.step}"
+            for port, one in problems.items()
+            if one
+        ]
     return [
         f"port {port} of {place} {one.fault}, and no other port leads out. Let whoever manages that port correct it."
-        for port, one in problems.items()
-        if one
+        for port, one in outward_problems(ports).items()
     ]
 
 
@@ -173,30 +202,9 @@ def _read_ports(database: LocalDatabase, names: t.Sequence[str]) -> dict[str, di
     database.connection.deadline = Deadline(database.timeout)
     found = database.select(*(("Bridge", [["name", "==", name]]) for name in names), columns=["name", "ports"])
     bridges = {row["name"]: as_list(decode(row["ports"])) for rows in found for row in rows}
-    ports = _by_uuid(
-        database,
-        "Port",
-        [uuid for uuids in bridges.values() for uuid in uuids],
-        ["_uuid", "name", "interfaces", "external_ids"],
-    )
-    outward = {
-        uuid: row
-        for uuid, row in ports.items()
-        if row["name"] not in bridges and not any(key in row["external_ids"] for key in OVN_PORT_KEYS)
-    }
-    devices = _by_uuid(
-        database, "Interface", [uuid for row in outward.values() for uuid in as_list(row["interfaces"])], _COLUMNS
-    )
-    return {
-        bridge: {
-            outward[uuid]["name"]: [
-                _interface(devices[one]) for one in as_list(outward[uuid]["interfaces"]) if one in devices
-            ]
-            for uuid in uuids
-            if uuid in outward
-        }
-        for bridge, uuids in bridges.items()
-    }
+    ports = _by_uuid(database, "Port", [uuid for uuids in bridges.values() for uuid in uuids], PORT_COLUMNS)
+    devices = [uuid for row in ports.values() for uuid in as_list(row["interfaces"])]
+    return bridge_ports(bridges, ports, _by_uuid(database, "Interface", devices, INTERFACE_COLUMNS))
 
 
 def _by_uuid(

@@ -44,27 +44,60 @@ def test_lookups_of_each_datapath() -> None:
     assert parse_lookups("") == {}
 
 
-def interface(name: str, kind: str = "", link: t.Any = "down") -> dict[str, t.Any]:
-    return {"_uuid": f"i-{name}", "name": name, "type": kind, "link_state": link}
+def interface(kind: str = "", admin: str = "up", link: t.Any = "up", error: t.Any = ()) -> dict[str, t.Any]:
+    return {"type": kind, "admin_state": admin, "link_state": link, "error": list(error)}
+
+
+UP = interface()
+UNPLUGGED = interface(link="down")
+DOWN = interface(admin="down", link="down")
+GONE = interface(admin="down", link=[], error=["could not open network device eth1 (No such device)"])
+NO_LINK, IS_DOWN = "has no link (link_state is down)", "is down (admin_state)"
 
 
 @pytest.mark.parametrize(
-    ("interfaces", "down"),
+    ("ports", "down"),
     [
-        pytest.param([interface("eth1")], ["eth1"], id="the only one"),
-        pytest.param([interface("eth1"), interface("eth0")], ["eth0", "eth1"], id="both of a bond"),
-        pytest.param([interface("eth1"), interface("eth2", link="up")], None, id="one of a bond"),
-        pytest.param([interface("dpdk0", "dpdk")], ["dpdk0"], id="of DPDK"),
-        pytest.param([interface("br-ex", "internal"), interface("p", "patch")], None, id="no physical port"),
-        pytest.param([interface("eth1", link=[])], None, id="not known"),
+        pytest.param({"eth1": [UP]}, {}, id="up"),
+        pytest.param({"eth1": [UNPLUGGED]}, {"eth1": NO_LINK}, id="no link"),
+        pytest.param({"eth1": [DOWN]}, {"eth1": IS_DOWN}, id="admin-down"),
+        pytest.param({"eth1": [interface(admin="down")]}, {"eth1": IS_DOWN}, id="admin-down with a link"),
+        pytest.param({"eth1": [UNPLUGGED], "eth2": [DOWN]}, {"eth1": NO_LINK, "eth2": IS_DOWN}, id="two ports"),
+        pytest.param({"eth1": [UNPLUGGED], "eth2": [UP]}, {}, id="one of two ports"),
+        pytest.param({"bond0": [UNPLUGGED, UNPLUGGED]}, {"bond0": NO_LINK}, id="both devices of a bond"),
+        pytest.param({"bond0": [UNPLUGGED, UP]}, {}, id="one device of a bond"),
+        pytest.param(
+            {"eth1": [GONE]},
+            {"eth1": "cannot be used: could not open network device eth1 (No such device)"},
+            id="no device",
+        ),
+        pytest.param({"dpdk0": [interface("dpdk", link="down")]}, {}, id="DPDK may negotiate"),
+        pytest.param({"dpdk0": [interface("dpdk", admin="down")]}, {"dpdk0": IS_DOWN}, id="DPDK, admin-down"),
+        pytest.param({"eth1": [UNPLUGGED], "out": [interface("patch")]}, {}, id="another bridge leads out"),
+        pytest.param({"eth1": [UNPLUGGED], "ovn": [interface("patch")]}, {"eth1": NO_LINK}, id="ovn-controller's"),
+        pytest.param({"br-ex": [interface("internal", link="down")]}, {}, id="its own port alone"),
+        pytest.param({"eth1": [interface(link=[])]}, {}, id="not known"),
     ],
 )
-def test_uplinks(interfaces: list[dict[str, t.Any]], down: list[str] | None) -> None:
-    keys = [one["_uuid"] for one in interfaces]
+def test_uplinks(ports: dict[str, list[dict[str, t.Any]]], down: dict[str, str]) -> None:
+    """Judged as `ovn_chassis` judges ports that it does not declare: test_provider_networks.py."""
+    devices = {f"{name}-{n}": row for name, several in ports.items() for n, row in enumerate(several)}
+    keys = {name: [f"{name}-{n}" for n in range(len(several))] for name, several in ports.items()}
     tables = {
-        "Bridge": [{"name": "br-ex", "ports": "p-1"}, {"name": "br-int", "ports": []}],
-        "Port": [{"_uuid": "p-1", "interfaces": keys[0] if len(keys) == 1 else keys}],
-        "Interface": interfaces,
+        "Bridge": [
+            {"name": "br-ex", "ports": list(ports) if len(ports) > 1 else next(iter(ports))},
+            {"name": "br-int", "ports": []},
+        ],
+        "Port": [
+            {
+                "_uuid": name,
+                "name": name,
+                "interfaces": several if len(several) > 1 else several[0],
+                "external_ids": {"ovn-localnet-port": "physnet1"} if name == "ovn" else {},
+            }
+            for name, several in keys.items()
+        ],
+        "Interface": [{"_uuid": key, **row} for key, row in devices.items()],
     }
     expected = [{"bridge": "br-ex", "networks": ["physnet1", "physnet2"], "ports": down}] if down else []
     assert uplinks_down("physnet1:br-ex,physnet2:br-ex", tables) == expected
@@ -82,7 +115,7 @@ HEALTHY = {
     "uplinks_down": [],
 }
 UNKNOWN = {"conntrack_zones": None, "handlers": None, "lookups": None, "lost": None, "missed": None}
-UPLINK = {"bridge": "br-ex", "networks": ["physnet1"], "ports": ["eth1", "eth2"]}
+UPLINK = {"bridge": "br-ex", "networks": ["physnet1"], "ports": {"eth2": IS_DOWN, "eth1": NO_LINK}}
 
 
 @pytest.mark.parametrize(
@@ -100,7 +133,10 @@ UPLINK = {"bridge": "br-ex", "networks": ["physnet1"], "ports": ["eth1", "eth2"]
         pytest.param({"lost": 3}, {"packets_lost": "lost 3 of 4 packets without a flow in 1.2 s"}, id="lost meanwhile"),
         pytest.param(
             {"uplinks_down": [UPLINK]},
-            {"uplink_down": "bridge br-ex of physical network physnet1 has no port with a link, down: eth1, eth2"},
+            {
+                "uplink_down": "bridge br-ex of physical network physnet1 has no port that passes packets: "
+                f"eth1 {NO_LINK}, eth2 {IS_DOWN}"
+            },
             id="uplink",
         ),
     ],
