@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from _empty_control_node import ControlNode, variables
 from _package_mirror import Mirror
+from cloud_machines import ssh_command
 
 pytestmark = pytest.mark.own_machines
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,11 +49,8 @@ class Hosts:
         assert done.returncode == 0, done.stdout + done.stderr
 
     def ssh(self, name: str, command: str) -> str:
-        options = ["BatchMode=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR"]
-        words = ["ssh", "-i", str(self.state / "key"), *(f"-o{option}" for option in options)]
-        done = subprocess.run(
-            [*words, f"root@{NETWORK}.{NODES[name]}", command], capture_output=True, check=False, text=True, timeout=60
-        )
+        words = ssh_command(self.state, f"{NETWORK}.{NODES[name]}", command)
+        done = subprocess.run(words, capture_output=True, check=False, text=True, timeout=60)
         assert done.returncode == 0, f"{name}: {command}: {done.stdout}{done.stderr}"
         return done.stdout
 

@@ -10,6 +10,7 @@ import tempfile
 import typing as t
 
 import pytest
+from cloud_machines import ssh_command
 
 MACHINES = pathlib.Path(__file__).parents[1] / "testbed" / "machines"
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
@@ -46,11 +47,8 @@ class Machines:
         return self("list").split()[-1]
 
     def ssh(self, command: str) -> subprocess.CompletedProcess[str]:
-        options = ["BatchMode=yes", "ConnectTimeout=1", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null"]
-        words = ["ssh", "-i", str(self.state / "key"), *(f"-o{option}" for option in options)]
-        return subprocess.run(
-            [*words, f"root@{self.address}", command], capture_output=True, check=False, text=True, timeout=30
-        )
+        words = ssh_command(self.state, self.address, command, "ConnectTimeout=1")
+        return subprocess.run(words, capture_output=True, check=False, text=True, timeout=30)
 
     def traces(self) -> list[str]:
         """What of this set can still be found on the host."""

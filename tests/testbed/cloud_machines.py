@@ -1,4 +1,4 @@
-"""The machines of `make openstack`, and what the parts of cloud.py have in common."""
+"""The machines of `make openstack`, what the parts of cloud.py have in common, and how every test reaches a machine of the test bed."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def address(machine: str) -> str:
     return f"{NETWORK}.{ {**CENTRALS, **COMPUTES, **ADDED, **GATEWAYS, **CONTROLLER}[machine] }"
 
 
+def ssh_command(state: Path, ip: str, command: str, *options: str) -> list[str]:
+    """Return the words of an ssh(1) that runs the command on a machine; its key lies in the `state` folder."""
+    common = ("BatchMode=yes", "LogLevel=ERROR", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null")
+    return ["ssh", "-i", str(state / "key"), *(f"-o{one}" for one in (*common, *options)), f"root@{ip}", command]
+
+
 def ssh(machine: str, command: str, *, check: bool = True, timeout: float = 120) -> str:
     """Return what the command prints on the machine."""
+    shared = (f"ControlPath={STATE}/ssh/cloud-%h", "ControlMaster=auto", "ControlPersist=60s")
     done = subprocess.run(
-        [
-            "ssh",
-            *("-i", str(STATE / "key"), "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-o", "LogLevel=ERROR"),
-            *("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"),
-            *("-o", f"ControlPath={STATE}/ssh/cloud-%h", "-o", "ControlMaster=auto", "-o", "ControlPersist=60s"),
-            f"root@{address(machine)}",
-            command,
-        ],
+        ssh_command(STATE, address(machine), command, "ConnectTimeout=5", *shared),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
