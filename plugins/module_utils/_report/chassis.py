@@ -19,7 +19,7 @@ from .._sentences import list_names
 from .findings import ReportFindings, Result, cause_of, format_line
 from .installation import Installation
 
-_PORTS = 3  # of a chassis, named in a message; all of them are in the facts
+_NAMED = 3  # ports or hosts in one message
 _CHASSIS_LINES = 6  # the rest is counted; all of it is in the facts
 
 
@@ -71,9 +71,7 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
         section.warning("gateway_chassis_missing", gateway_warning(name, gateways))
     misplaced = heartbeat.get("misplaced_ports") or []
     _report_claims(local, misplaced, section)
-    for name, datapath in installation.datapaths.items():
-        for problem in judge_datapath(datapath):
-            section.problem(problem.code, f"Chassis {name}: {problem.cause}. {problem.next_step}.")
+    _report_datapaths(installation.datapaths, section)
     lookups = {name: one["lookups"] for name, one in installation.datapaths.items() if one["lookups"]}
     findings.add(section)
     if heartbeat.get("nb_cfg") is not None:
@@ -163,8 +161,26 @@ def _report_claims(
     for name, ports in sorted(by_chassis.items()):
         section.problem(
             "port_bound_elsewhere",
-            f"Chassis {name} has bound ports that are requested elsewhere: {list_names(ports, _PORTS)}. "
+            f"Chassis {name} has bound ports that are requested elsewhere: {list_names(ports, _NAMED)}. "
             "Check who controls that machine, and whether its guests have moved.",
+        )
+
+
+def _report_datapaths(datapaths: t.Mapping[str, Result], section: ReportFindings) -> None:
+    """Add what makes datapaths lose packets, and the hypervisors whose datapath has another type than most have."""
+    by_type: dict[str, list[str]] = {}
+    for name, datapath in datapaths.items():
+        by_type.setdefault(datapath["type"], []).append(name)
+        for problem in judge_datapath(datapath):
+            section.problem(problem.code, f"Chassis {name}: {problem.cause}. {problem.next_step}.")
+    if len(by_type) > 1:
+        kind, names = min(sorted(by_type.items()), key=lambda one: len(one[1]))
+        others = ", ".join(sorted(by_type.keys() - {kind}))
+        section.warning(
+            "datapath_types_mixed",
+            f"Datapath types differ: {kind} on {len(names)} of {len(datapaths)} hypervisors ({list_names(names, _NAMED)}), {others} on the others. "
+            "Usually ovn_hypervisor_datapath_type is set for some of them alone: set it in the variables of their group. "
+            "If only some are meant to use DPDK, add datapath_types_mixed to ovn_verify_acknowledge.",
         )
 
 

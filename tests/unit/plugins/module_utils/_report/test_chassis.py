@@ -57,5 +57,44 @@ def test_gateways_of_others_are_theirs(managed: bool) -> None:
     assert ("gateway_without_mapping" in [one.code for one in found]) is managed
 
 
+def datapath(kind: str) -> dict[str, t.Any]:
+    known = {"type": kind, "conntrack_zones": True, "handlers": 1, "lookups": None, "lost": 0, "missed": 0}
+    return {**known, "seconds": 1.0, "uplinks_down": []}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "types"),
+    [
+        pytest.param([], "", id="none is known"),
+        pytest.param(["netdev"] * 3, "", id="all in userspace"),
+        pytest.param(["system"], "", id="the only one, in the kernel"),
+        pytest.param(
+            ["system", "netdev", "system"],
+            "netdev on 1 of 3 hypervisors (hv1), system on the others.",
+            id="one in userspace",
+        ),
+        pytest.param(
+            ["netdev"] * 6 + ["system"] * 5,
+            "system on 5 of 11 hypervisors (hv6, hv7, hv8 and 2 more), netdev on the others.",
+            id="more than are named",
+        ),
+        pytest.param(
+            ["system", "netdev"],
+            "netdev on 1 of 2 hypervisors (hv1), system on the others.",
+            id="as many of each",
+        ),
+    ],
+)
+def test_datapaths_of_different_types(kinds: list[str], types: str) -> None:
+    datapaths = {f"hv{n}": datapath(kind) for n, kind in enumerate(kinds)}
+    for acknowledged in (False, True):
+        findings = ReportFindings(frozenset({"datapath_types_mixed"} if acknowledged else ()))
+        report_chassis(Installation({}, datapaths=datapaths), findings, [])
+        assert (findings.problems, findings.warnings if acknowledged else findings.acknowledged) == ([], [])
+        found = findings.acknowledged if acknowledged else findings.warnings
+        assert [one.code for one in found] == ["datapath_types_mixed"] * bool(types)
+        assert all(one.message.startswith(f"Datapath types differ: {types} Usually") for one in found)
+
+
 def test_gateways_of_another_zone_are_not_ours() -> None:
     assert findings_of(one=MAPPING, far={**GATEWAY, "is-remote": "true"}).warnings == []
