@@ -124,11 +124,17 @@ def _inside_only(variables: Variables) -> Variables | None:
 def _chassis_certificate(variables: Variables) -> Variables | None:
     """Return what the role has read, or what the role ovn_hypervisor has found as declared earlier in the same run."""
     read: Variables | None = variables.get("ovn_verify_chassis")
-    if read and "certificates" in read:  # of a machine, and empty without TLS
-        read = next(iter(read["certificates"]), None)
+    if read and backend_of(variables) == "host":  # empty without TLS, missing in a failed call
+        read = next(iter(read.get("certificates") or ()), None)
     if read is None and not variables.get("ovn_hypervisor_certificate_due", True):
         read = next(iter((variables.get("ovn_hypervisor_found") or {}).get("certificates") or ()), None)
     return read
+
+
+def _failed_call(variables: Variables) -> Variables | None:
+    """Return the result of the role's call on a machine if it failed there; None if it did not, or if the machine gave no answer in time."""
+    read: Variables = variables.get("ovn_verify_chassis") or {}
+    return read if read.get("failed") and not read.keys() & {"timedout", "unreachable"} else None
 
 
 def _host(variables: Variables) -> Host:
@@ -174,6 +180,7 @@ def verify_report(
                 for name, variables in present
                 if (found := (variables.get("ovn_verify_chassis") or {}).get("datapath"))
             },
+            failed_calls={name: failed for name, variables in present if (failed := _failed_call(variables))},
             metadata_agent_certificates={
                 name: variables.get("ovn_verify_metadata_agent") or {} for name, variables in present
             },

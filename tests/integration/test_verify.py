@@ -146,7 +146,7 @@ def test_one_call_asks_a_host_everything(site: Site) -> None:
 
 @pytest.mark.parametrize("playbook", ["status", "verify"])
 def test_each_hypervisor_is_asked_once(site: Site, playbook: str) -> None:
-    """Also without TLS, and one without Open vSwitch has no problem of its datapath."""
+    """Also without TLS. One without Open vSwitch has no problem of its datapath; where the call fails, the report says why."""
     require_vswitch()
     machine = Vswitch(site.folder, "hv1")
     try:
@@ -168,7 +168,14 @@ def test_each_hypervisor_is_asked_once(site: Site, playbook: str) -> None:
                 "ovn_encapsulation_ip": f"192.0.2.{name[-1]}",
                 "ovn_hypervisor_openvswitch_database": f"unix:{folder}/db.sock",
             }
+        site.hypervisors["hv3"] = {
+            "ovn_encapsulation_ip": "192.0.2.3",
+            "ovn_hypervisor_openvswitch_database": "nowhere",
+        }
         found = site.run(playbook)
+        (warning,) = found.messages("hypervisor_not_read")
+        assert warning.startswith("Hypervisor hv3 could not be examined: ")
+        assert "nowhere" in warning
         for name in ("hv1", "hv2"):
             assert (site.folder / name / "calls").read_text().split() == ["ovn_host_info"]
         (problem,) = found.messages("uplink_down")

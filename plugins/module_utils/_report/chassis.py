@@ -71,6 +71,11 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
         section.warning("gateway_chassis_missing", gateway_warning(name, gateways))
     misplaced = heartbeat.get("misplaced_ports") or []
     _report_claims(local, misplaced, section)
+    for name, failed in installation.failed_calls.items():
+        section.warning(
+            "hypervisor_not_read",
+            f"Hypervisor {name} could not be examined: {cause_of(failed)}. The output of the task that failed there has more.",
+        )
     _report_datapaths(installation.datapaths, section)
     lookups = {name: one["lookups"] for name, one in installation.datapaths.items() if one["lookups"]}
     findings.add(section)

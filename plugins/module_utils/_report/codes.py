@@ -102,6 +102,7 @@ WARNINGS = frozenset(
         "gateway_without_mapping",
         "gateway_chassis_missing",
         "mapping_with_blank",
+        "hypervisor_not_read",
         "datapath_types_mixed",
         "certificate_expires",
         "chassis_certificate_expires",

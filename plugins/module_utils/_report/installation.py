@@ -69,6 +69,7 @@ class Installation:
 
     `chassis_certificates` has what ovn_certificate found on each machine of a chassis; None: it was not asked.
     `datapaths` has what ovn_host_info found of the datapath on these machines, as far as it is known.
+    `failed_calls` has the results of ovn_host_info that failed on these machines.
     `metadata_agent_certificates` has what it found of the metadata agent there; empty without one of ours.
     `unresponsive_clusters` maps hypervisor clusters whose chassis could not be read to the cause.
     `twice` are system ids that several have, with the names of these in the inventory.
@@ -86,6 +87,7 @@ class Installation:
     heartbeat: Result | None = None
     chassis_certificates: t.Mapping[str, Result | None] = dataclasses.field(default_factory=dict)
     datapaths: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
+    failed_calls: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
     metadata_agent_certificates: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
     certificate_days: int = 30
     unresponsive_clusters: t.Mapping[str, str] = dataclasses.field(default_factory=dict)

@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.filter.verify_report import FilterModule
 
 HEARTBEAT = {"nb_cfg": 3, "probed": True, "northd_alive": True, "reason": "", "sb_ms": 1.0, "hv_ms": 2.0, "chassis": []}
+CLUSTER = {"ovn_backend": "kubernetes"}
 
 
 def report(hostvars: dict[str, dict[str, t.Any]], **options: t.Any) -> dict[str, t.Any]:
@@ -56,6 +57,31 @@ def test_a_machine_that_was_asked_without_tls_has_a_datapath_alone() -> None:
 
 
 @pytest.mark.parametrize(
+    ("result", "cause"),
+    [
+        pytest.param(
+            {"failed": True, "msg": "Task failed: Module failed: no space."}, "Module failed: no space", id="crash"
+        ),
+        pytest.param({"failed": True, "msg": "Timed out after 20 s.", "timedout": {"period": 20}}, "", id="timeout"),
+        pytest.param({"unreachable": True, "msg": "no route to host"}, "", id="unreachable"),
+        pytest.param({"certificates": [], "datapath": None}, "", id="nothing to read"),
+    ],
+)
+def test_a_machine_on_which_the_call_fails(result: dict[str, t.Any], cause: str) -> None:
+    """Nothing is said of its certificate, which may not even have been asked for."""
+    answer = report({"hv1": {"ovn_verify_chassis": result}}, central=[], hypervisors=["hv1"], heartbeat=HEARTBEAT)
+    found = [finding for finding in answer["findings"] if finding["severity"] == "warning"]
+    assert [finding["code"] for finding in found] == ["hypervisor_not_read"] * bool(cause)
+    assert all(one["message"].startswith(f"Hypervisor hv1 could not be examined: {cause}. The") for one in found)
+
+
+def test_a_cluster_whose_certificate_cannot_be_read() -> None:
+    variables = {**CLUSTER, "ovn_verify_chassis": {"msg": "Forbidden"}}
+    answer = report({"rack1": variables}, central=[], hypervisors=["rack1"], heartbeat=HEARTBEAT)
+    assert "The certificate of chassis rack1 cannot be read: Forbidden." in answer["warnings"]
+
+
+@pytest.mark.parametrize(
     ("variables", "days"),
     [
         pytest.param({"ovn_hypervisor_certificate_due": False}, {"hv1": 12}, id="found as declared in the same run"),
@@ -88,9 +114,6 @@ def test_an_unreachable_host_is_told_once() -> None:
     unreachable = {"unreachable": True, "msg": "Task failed: no route to host."}
     answer = report({"c1": {"ovn_verify_info": unreachable}}, central=["c1"], heartbeat=HEARTBEAT)
     assert [problem for problem in answer["problems"] if "c1" in problem] == ["c1 cannot be reached: no route to host."]
-
-
-CLUSTER = {"ovn_backend": "kubernetes"}
 
 
 def test_chassis_of_a_cluster_are_what_its_api_server_says() -> None:
