@@ -15,7 +15,7 @@ from pathlib import Path
 from machines import Machines
 from measure import Figure, NotHere
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
+sys.path[:0] = [str(Path(__file__).parents[1] / name) for name in ("integration", "testbed")]
 from _datapath import NORTHBOUND, Site
 
 ROUNDS = 3

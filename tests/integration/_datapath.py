@@ -10,6 +10,8 @@ import re
 import subprocess
 import time
 
+from cloud_machines import ssh_command
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SANDBOX, MACHINES = (ROOT / "tests" / "testbed" / name for name in ("sandbox", "machines"))
 STREAM = ROOT / "molecule" / "shared" / "files" / "stream.py"
@@ -58,9 +60,8 @@ class Site:
     def start(self, host: str, command: str) -> subprocess.Popen[str]:
         octet = {"central1": 11, "hypervisor1": 21, "hypervisor2": 22}[host]
         address = f"2001:db8:{NETWORK.replace('.', ':')}::{octet}" if self.kind == "ipv6" else f"{NETWORK}.{octet}"
-        options = ["BatchMode=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR"]
-        words = ["ssh", "-i", str(self.state / "key"), *(f"-o{one}" for one in options), f"root@{address}"]
-        return subprocess.Popen([*words, command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        words = ssh_command(self.state, address, command)
+        return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def on(self, host: str, command: str) -> str:
         process = self.start(host, command)
