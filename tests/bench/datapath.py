@@ -95,7 +95,7 @@ def datapath_costs(_machines: Machines) -> list[Figure]:
         raise NotHere("it needs root, for machines")
     suite = os.environ.get("SANDBOX_SUITE", "trixie")
     with tempfile.TemporaryDirectory() as folder:
-        site = Site(Path(folder), suite, "kernel")
+        site = Site(Path(folder), suite, "kernel", hypervisors=2)
         site.sandbox("down")
         try:
             site.sandbox("up")

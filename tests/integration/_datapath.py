@@ -24,7 +24,7 @@ NORTHBOUND = "ovn-nbctl --db=unix:/run/ovn/ovnnb_db.sock --no-leader-only"
 class Site:
     """A sandbox of its own whose hypervisors have a datapath of `kind`: kernel, ipv6 (the kernel's, and no host has an IPv4 address) or userspace."""
 
-    def __init__(self, folder: pathlib.Path, suite: str, kind: str) -> None:
+    def __init__(self, folder: pathlib.Path, suite: str, kind: str, hypervisors: int = 3) -> None:
         self.suite, self.kind, self.folder = suite, kind, folder
         self.state = pathlib.Path("/var/tmp/c5c3-ovn-test-datapath")
         self.has_kernel = kind != "userspace"
@@ -34,6 +34,7 @@ class Site:
             "MACHINES_FAMILY": "ipv6" if kind == "ipv6" else "ipv4",
             "SANDBOX_FOLDER": str(folder / "sandbox"),
             "SANDBOX_SUITE": suite,
+            "HYPERVISORS": str(hypervisors),
             "MACHINES_STATE": str(self.state),
             "MACHINES_NAMESPACE": "tdatapath",
             "MACHINES_NETWORK": NETWORK,
@@ -58,7 +59,7 @@ class Site:
         return done.stdout
 
     def start(self, host: str, command: str) -> subprocess.Popen[str]:
-        octet = {"central1": 11, "hypervisor1": 21, "hypervisor2": 22}[host]
+        octet = {"central1": 11, "hypervisor1": 21, "hypervisor2": 22, "hypervisor3": 23}[host]
         address = f"2001:db8:{NETWORK.replace('.', ':')}::{octet}" if self.kind == "ipv6" else f"{NETWORK}.{octet}"
         words = ssh_command(self.state, address, command)
         return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
