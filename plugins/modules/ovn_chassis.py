@@ -20,7 +20,8 @@ description:
   - Since OVN 23.03 C(ovn-controller) reads C(KEY-SYSTEM_ID) instead of C(KEY). Such a key with another value than the task gives is refused, see O(purge).
   - What tasks have named is recorded in C(external_ids:c5c3-ovn-owned) of the C(Open_vSwitch) row, also if another client wrote them first.
     Bridges, ports and the C(SSL) row that this module created carry a mark of the same name. O(purge) and O(state=absent) remove only
-    what is recorded or marked.
+    what is recorded or marked. O(state=absent) also deletes the integration bridge if a setting is recorded and nobody's ports are on it but those of
+    ovn-controller, which is to be stopped before.
 author:
   - C5C3 contributors (@c5c3)
 requirements:
@@ -360,7 +361,7 @@ owned:
       type: list
       elements: str
 kept:
-  description: One sentence for each of our bridges that O(state=absent) left because ports of others are on it.
+  description: One sentence for each of our bridges, and the integration bridge, that O(state=absent) left because ports of others are on it.
   returned: success
   type: list
   elements: str

@@ -100,12 +100,14 @@ def test_a_bridge_of_ours_with_a_port_of_others_stays(vswitch: Vswitch, chassis:
 
 
 def test_a_patch_port_of_the_controller_does_not_keep_a_bridge(vswitch: Vswitch, chassis: Chassis) -> None:
-    chassis({"bridges": [{"name": "br-a"}]})
-    vswitch.vsctl(
-        "--no-wait", "add-port", "br-a", "patch", "--", "set", "port", "patch", "external_ids:ovn-localnet-port=l"
-    )
-    chassis({"state": "absent"})
-    assert vswitch.bridges() == {}
+    chassis({"system_id": "c1", "bridges": [{"name": "br-a"}]})
+    vswitch.vsctl("--no-wait", "add-br", "br-int")
+    for bridge in ("br-a", "br-int"):
+        add = ("add-port", bridge, f"patch-{bridge}", "--", "set", "port", f"patch-{bridge}")
+        vswitch.vsctl("--no-wait", *add, "external_ids:ovn-localnet-port=l")
+    gone = chassis({"state": "absent"})
+    assert (vswitch.bridges(), gone["kept"]) == ({}, [])
+    assert not chassis({"state": "absent"})["changed"]
 
 
 def test_options_that_take_a_setting_away(vswitch: Vswitch, chassis: Chassis) -> None:

@@ -242,6 +242,11 @@ def settings_in_use(external_ids: t.Mapping[str, str]) -> dict[str, str]:
     return {**external_ids, **{key: external_ids[own] for key in bases if (own := specific_key(key, external_ids))}}
 
 
+def integration_bridge(external_ids: t.Mapping[str, str]) -> str:
+    """Return the name of the bridge that ovn-controller connects guests to."""
+    return settings_in_use(external_ids).get(BRIDGE) or INTEGRATION_BRIDGE
+
+
 def encapsulations(external_ids: t.Mapping[str, str]) -> frozenset[tuple[str, str]]:
     """Return (type, ip) of each Encap row that ovn-controller writes for these keys, addresses in their one spelling."""
     addresses = [canonical(ip) for ip in read_items(external_ids.get(ENCAP_IP, ""))]

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-The edge of `state: absent`: finds our bridges and ports by their mark.
+The edge of `state: absent`: finds our bridges and ports by their mark, and the integration bridge by its name.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .._ovsdb.tls_files import TlsFiles
 from . import ownership
 from .bridges import OVN_PORT_KEYS, BridgePort
 from .database import COLUMNS, LocalDatabase
+from .external_ids import integration_bridge
 from .operations import ROOT, Rows
 from .plan import ObservedChassis
 
@@ -24,7 +25,7 @@ _MARKED: list[t.Any] = [["external_ids", "includes", ["map", [list(item) for ite
 
 
 class OwnedSettings(LocalDatabase):
-    """Reads everything with our mark, and every port of our bridges."""
+    """Reads everything with our mark, the integration bridge, and every port of these bridges."""
 
     def __init__(self, endpoint: Endpoint, tls: TlsFiles, timeout: float) -> None:
         """`timeout` seconds count for each step."""
@@ -35,9 +36,11 @@ class OwnedSettings(LocalDatabase):
         roots, ssls, marked_ports = self.select((ROOT, []), ("SSL", []), ("Port", _MARKED))
         columns = [*COLUMNS["Bridge"], "ports"]
         places = [("Bridge", [["ports", "includes", row["_uuid"]]]) for row in marked_ports]
-        ours, *holders = self.select(("Bridge", _MARKED), *places, columns=columns)
-        bridges = {row["name"]: row for rows in (ours, *holders) for row in rows}
-        uuids = [uuid for row in ours for uuid in as_list(decode(row["ports"]))]
+        keys = decode(roots[0]["external_ids"]) if roots else {}
+        integration = ("Bridge", [["name", "==", integration_bridge(keys)]])
+        ours, made, *holders = self.select(("Bridge", _MARKED), integration, *places, columns=columns)
+        bridges = {row["name"]: row for rows in (ours, made, *holders) for row in rows}
+        uuids = [uuid for row in (*ours, *made) for uuid in as_list(decode(row["ports"]))]
         others = self.select(*(("Port", [["_uuid", "==", ["uuid", uuid]]]) for uuid in uuids))
         rows = {decode(row["_uuid"]): row for found in (marked_ports, *others) for row in found}
         ports = {row["name"]: row for row in rows.values()}

@@ -10,13 +10,19 @@ from __future__ import annotations
 
 import typing as t
 
+from .._sentences import list_names
 from . import cms_options, external_ids, ownership
 from .bridges import Bridge, BridgePlan, BridgePort
 from .plan import ChassisPlan, ObservedChassis, put_record
 
+_NAMED = 5  # ports in one sentence
+
 
 def plan_absent(actual: ObservedChassis) -> ChassisPlan:
-    """Return the plan that removes what is ours; `kept` names our bridges with ports of others."""
+    """Return the plan that removes what is ours; `kept` names our bridges with ports of others.
+
+    The integration bridge counts as ours if a setting does: ovn-controller has made it for these.
+    """
     record = ownership.parse_owned(actual.external_ids.get(ownership.KEY))
     keys: dict[str, str | None] = {key: None for key in record.external_ids if key in actual.external_ids}
     config: dict[str, str | None] = {key: None for key in record.other_config if key in actual.other_config}
@@ -25,20 +31,24 @@ def plan_absent(actual: ObservedChassis) -> ChassisPlan:
     if rest != stored:
         keys[external_ids.CMS_OPTIONS] = rest
     put_record(keys, actual, ownership.Owned())
-    bridges, kept = plan_removal(actual.bridges, actual.ports)
+    integration = external_ids.integration_bridge(actual.external_ids) if record != ownership.Owned() else None
+    bridges, kept = plan_removal(actual.bridges, actual.ports, integration)
     return ChassisPlan(keys, config, bridges, "absent" if actual.ssl and actual.ssl.ours else None, kept)
 
 
-def plan_removal(bridges: t.Mapping[str, Bridge], ports: t.Mapping[str, BridgePort]) -> tuple[BridgePlan, list[str]]:
-    """Return the plan that removes our ports, and our bridges without ports of others; and one sentence for each of our bridges that stays."""
+def plan_removal(
+    bridges: t.Mapping[str, Bridge], ports: t.Mapping[str, BridgePort], integration: str | None = None
+) -> tuple[BridgePlan, list[str]]:
+    """Return the plan that removes our ports, and our bridges and `integration` without ports of others; and one sentence for each of these that stays."""
     plan = BridgePlan.nothing()
     kept = []
     for name, bridge in bridges.items():
         foreign = sorted(p for p in bridge.ports if p != name and not (ports[p].ours or ports[p].ovn))
-        if bridge.ours and not foreign:
+        ours = bridge.ours or name == integration
+        if ours and not foreign:
             plan.old_bridges.append(name)
             continue
         plan.old_ports.update({p: name for p in sorted(bridge.ports) if ports[p].ours})
-        if bridge.ours:
-            kept.append(f"Bridge {name} stays because ports of others are on it: {', '.join(foreign)}.")
+        if ours:
+            kept.append(f"Bridge {name} stays because ports of others are on it: {list_names(foreign, _NAMED)}.")
     return plan, kept

@@ -90,8 +90,11 @@ def test_removal_spares_what_others_made() -> None:
         "ours": Bridge("", frozenset({"ours", "eth1", "patch"}), True),
         "shared": Bridge("", frozenset({"shared", "eth2", "theirs"}), True),
         "foreign": Bridge("", frozenset({"foreign", "eth3"}), False),
+        "br-int": Bridge("", frozenset({"br-int", "patch2"}), False),
     }
     ports = {
+        "br-int": BridgePort("br-int"),
+        "patch2": BridgePort("br-int", ovn=True),
         "ours": BridgePort("ours"),
         "eth1": BridgePort("ours", ours=True),
         "patch": BridgePort("ours", ovn=True),
@@ -105,3 +108,13 @@ def test_removal_spares_what_others_made() -> None:
     assert plan.old_bridges == ["ours"]
     assert plan.old_ports == {"eth2": "shared", "eth3": "foreign"}
     assert kept == ["Bridge shared stays because ports of others are on it: theirs."]
+
+
+def test_removal_of_the_integration_bridge_waits_for_its_guests() -> None:
+    bridges = {"br-int": Bridge("", frozenset({"br-int", "patch", "tap1"}))}
+    ports = {"br-int": BridgePort("br-int"), "patch": BridgePort("br-int", ovn=True), "tap1": BridgePort("br-int")}
+    plan, kept = plan_removal(bridges, ports, "br-int")
+    assert (plan.old_bridges, kept) == ([], ["Bridge br-int stays because ports of others are on it: tap1."])
+    without = {"br-int": Bridge("", frozenset({"br-int", "patch"}))}
+    assert plan_removal(without, ports, "br-int")[0].old_bridges == ["br-int"]
+    assert not plan_removal(without, ports)[0].old_bridges
