@@ -93,6 +93,7 @@ _value:
 
 import typing as t
 
+from ..module_utils._api.chassis_status import DATAPATH_HEALTHY, condition_of
 from ..module_utils._databases import DATABASES
 from ..module_utils._inventory import as_list, system_id_of
 from ..module_utils._report.installation import Host, Installation
@@ -163,10 +164,13 @@ def verify_report(
     clusters = cluster_chassis or {}
     expected = {system_id_of(name, variables): name for name, variables in present if name not in clusters}
     places = {system_id: {"": name} for system_id, name in expected.items()}
+    unhealthy: dict[str, Variables] = {}
     for name, result in clusters.items():
         for resource in result.get("resources") or ():
             system_id = str(resource["spec"]["systemId"])
             expected[system_id] = name
+            datapath = condition_of(resource.get("status") or {}, DATAPATH_HEALTHY)
+            unhealthy.update({system_id: datapath} if datapath.get("status") == "False" else {})
             # Two hosts of the inventory may stand for one Kubernetes cluster.
             uid = (resource.get("metadata") or {}).get("uid") or name
             places.setdefault(system_id, {}).setdefault(uid, name)
@@ -184,6 +188,7 @@ def verify_report(
             metadata_agent_certificates={
                 name: variables.get("ovn_verify_metadata_agent") or {} for name, variables in present
             },
+            unhealthy_datapaths=unhealthy,
             unresponsive_clusters={
                 name: str(result.get("msg") or "it gave no answer")
                 for name, result in clusters.items()

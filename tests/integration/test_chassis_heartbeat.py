@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import pathlib
+import re
 import signal
+import sys
 import threading
 import time
 import typing as t
@@ -17,9 +19,10 @@ from _chassis_status import Attacker, condition, ovn_sbctl, registered, start_ob
 from _hypervisors import API, STATUS_RIGHTS, Hypervisors, hypervisor_cluster
 from _installation import Installation
 from _vswitch import Vswitch, require_vswitch
-from conftest import MakeCluster, RunModule, until, within
+from conftest import Daemon, MakeCluster, RunModule, listens, run, until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.heartbeat_sender import HeartbeatSender
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.datapath import Lookups, parse_lookups
 from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
 from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
@@ -34,6 +37,16 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import T
 Object = dict[str, t.Any]
 INTERVAL = 6
 IP = "192.0.2.21"
+WAIT = "other_config:flow-restore-wait=true"
+# Frames to everybody, 20 a second, each of another sender: none of them has a flow.
+SEND = """
+import itertools, socket, time
+link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+link.bind(("p-eth1", 0))
+for number in itertools.count():
+    link.send(b"\\xff" * 6 + b"\\x02\\0" + number.to_bytes(4, "big") + b"\\x88\\xb5" + bytes(46))
+    time.sleep(0.05)
+"""
 
 
 @pytest.fixture
@@ -99,7 +112,14 @@ class Node:
 
     @property
     def ready(self) -> Object:
-        return next((one for one in self.status.get("conditions", []) if one["type"] == "Ready"), {})
+        return self.condition("Ready")
+
+    @property
+    def datapath(self) -> Object:
+        return self.condition("DatapathHealthy")
+
+    def condition(self, kind: str) -> Object:
+        return next((one for one in self.status.get("conditions", []) if one["type"] == kind), {})
 
     def await_heartbeats(self, number: int) -> None:
         for _one in range(number):
@@ -108,6 +128,27 @@ class Node:
 
     def until_ready(self, expected: str, timeout: float) -> None:
         until(lambda: self.ready.get("status") == expected, f"Ready {expected} instead of {self.ready}", timeout)
+
+    def until_datapath(self, expected: str, intervals: float) -> None:
+        until(
+            lambda: self.datapath.get("status") == expected,
+            f"DatapathHealthy {expected} instead of {self.datapath}",
+            intervals * INTERVAL,
+        )
+
+    def restart_waiting_for_flows(self) -> None:
+        """Until the setting is gone, this ovs-vswitchd loses each packet without a flow."""
+        self.machine.vsctl("--no-wait", "set", "Open_vSwitch", ".", WAIT)
+        self.machine.daemons["ovs-vswitchd"].kill()
+        self.machine.start_vswitchd()
+        until(lambda: listens(self.machine.directory / "ovs-vswitchd.ctl"), "ovs-vswitchd")
+
+    def end_wait(self) -> None:
+        self.machine.vsctl("--no-wait", "remove", "Open_vSwitch", ".", *WAIT.partition("=")[0].split(":"))
+
+    def lost(self) -> int:
+        shown = run("ovs-appctl", "-t", f"{self.machine.directory}/ovs-vswitchd.ctl", "dpctl/show")
+        return parse_lookups(shown).get("netdev", Lookups(0, 0, 0)).lost
 
 
 @pytest.fixture
@@ -129,6 +170,7 @@ def test_a_frozen_controller_is_found_within_two_intervals_without_a_run(node: N
     assert node.ready["reason"] == "Registered"
     first = until(lambda: node.status.get("lastHeartbeat"), "a heartbeat", 2 * INTERVAL)
     until(lambda: node.status["lastHeartbeat"] > first, "the next heartbeat", 2 * INTERVAL)
+    node.until_datapath("True", 3)
     # One small PATCH for each heartbeat.
     versions, end = {node.resource["metadata"]["resourceVersion"]}, time.monotonic() + 3 * INTERVAL
     while time.monotonic() < end:
@@ -197,19 +239,21 @@ def test_dead_node_is_not_ready_within_two_intervals_without_a_run(node: Node, t
         with beside(answer):
             node.await_heartbeats(3)
             assert node.ready["status"] == "True", "both answer"
+            node.until_datapath("True", 3)
             observers[0].kill()
             node.agent.stop()
             died_at = node.send(signal.SIGSTOP)
             node.until_ready("False", 2 * INTERVAL)
             assert time.monotonic() - died_at < within(2 * INTERVAL)
-            last, ready = node.status["lastHeartbeat"], node.ready
+            last, ready, datapath = node.status["lastHeartbeat"], node.ready, node.datapath
+            assert datapath["status"] == "True"
             assert ready["reason"] == "NoHeartbeat"
             assert f"does not answer heartbeats, last at {last}" in ready["message"]
             # A run that does not reach the Southbound database leaves that, and the observer has nothing more to write.
             hypervisors.pods_are_ready(2)
             hypervisors(spec={"heartbeatInterval": INTERVAL})
             time.sleep(INTERVAL)
-            assert (node.ready, node.status["lastHeartbeat"]) == (ready, last)
+            assert (node.ready, node.datapath, node.status["lastHeartbeat"]) == (ready, datapath, last)
 
             node.send(signal.SIGCONT)
             node.restart_agent()
@@ -221,6 +265,47 @@ def test_dead_node_is_not_ready_within_two_intervals_without_a_run(node: Node, t
             one.kill()
     found = {name: one["status"]["conditions"][0]["status"] for name, one in hypervisors.chassis().items()}
     assert found == {"worker-1": "True", "worker-2": "True", "m1": "True", "m2": "True"}
+
+
+def test_lost_packets_are_in_the_status_and_those_of_a_restart_are_not(node: Node) -> None:
+    machine = node.machine
+    machine.device("eth1")
+    for device in ("eth1", "p-eth1"):
+        run("ip", "-n", machine.namespace, "link", "set", device, "up")
+    machine.vsctl("add-port", "br-int", "eth1")
+    machine.daemons["sender"] = Daemon([*machine.prefix, sys.executable, "-c", SEND], machine.directory / "sender.log")
+    node.until_ready("True", 30)
+    node.until_datapath("True", 4)
+    since = node.datapath["lastTransitionTime"]
+
+    node.restart_waiting_for_flows()
+    until(lambda: node.lost() > 5, "packets that are lost", 20)
+    node.end_wait()
+    found, end = set(), time.monotonic() + 4 * INTERVAL
+    while time.monotonic() < end:
+        found.add(node.datapath["status"])
+        time.sleep(0.2)
+    assert "False" not in found
+    node.until_datapath("True", 2)
+
+    node.restart_waiting_for_flows()
+    node.until_datapath("False", 5)
+    lost = node.datapath
+    assert lost["reason"] == "PacketsLost"
+    assert lost["lastTransitionTime"] > since
+    assert re.match(
+        r"The datapath loses packets: its datapath lost \d+ of \d+ packets without a flow in", lost["message"]
+    )
+    node.until_ready("True", 2 * INTERVAL)
+    # A run says what it knows of pods, and nothing of the datapath; then it has nothing more to write.
+    node.hypervisors.pods_are_ready(1)
+    node.hypervisors(spec={"heartbeatInterval": INTERVAL})
+    assert node.condition("OVSConnected")["reason"] == "PodsReady"
+    assert (node.datapath["status"], node.datapath["lastTransitionTime"]) == ("False", lost["lastTransitionTime"])
+
+    node.end_wait()
+    node.until_datapath("True", 4)
+    assert node.ready["status"] == "True"
 
 
 def test_without_heartbeats_the_agent_corrects_what_a_run_has_written(node: Node) -> None:

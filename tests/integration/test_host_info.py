@@ -156,5 +156,7 @@ def test_datapath_of_a_real_daemon(run_module: RunModule, short_dir: pathlib.Pat
         assert read()["uplinks_down"] == []
         machine.vsctl("--no-wait", "set", "Open_vSwitch", ".", "other_config:flow-restore-wait=true")
         assert read()["handlers"] is None  # it waits for flows
+        machine.daemons["ovs-vswitchd"].kill()
+        assert read() is None  # its control socket is still there, and its bridges are in the database
     finally:
         machine.stop()

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-Keeps the status of one node's OVNChassis true between runs: whether its ovn-controller is registered and answers heartbeats, and when it did last.
+Keeps the status of one node's OVNChassis true between runs: whether its ovn-controller is registered and answers heartbeats, when it did last, and
+whether the datapath loses packets.
 
 While it answers, that costs one small PATCH for each heartbeat, and nothing else leaves the node. The Southbound database is asked only if an answer
 does not come, or about a chassis that is not ready.
@@ -18,10 +19,19 @@ import time
 import typing as t
 
 from .._api.chassis_settings import HEARTBEAT
-from .._api.chassis_status import READY, REGISTERED, ChassisFacts, condition_of, status_of_agent
+from .._api.chassis_status import (
+    READY,
+    REGISTERED,
+    ChassisFacts,
+    condition_of,
+    judge_datapath_condition,
+    status_of_agent,
+    with_datapath,
+)
 from .._api.names import API_VERSION
 from .._chassis import external_ids
 from .._chassis.database import DATABASE
+from .._chassis.datapath_reader import DatapathWatch
 from .._chassis.lists import read_servers
 from .._chassis.lookup import ask_any, read_rows, spread
 from .._chassis.operations import ROOT
@@ -42,6 +52,7 @@ from .stoppable_thread import StoppableThread
 
 _PATH = f"/apis/{API_VERSION}/ovnchassis"
 _TIMEOUT = 10.0
+_DATAPATH_TIMEOUT = 5.0  # for an answer of ovs-vswitchd: a frozen one must not keep the heartbeat waiting
 _COLUMNS = {**IDENTITY, "SB_Global": ["nb_cfg"]}
 
 
@@ -64,6 +75,9 @@ class ChassisHeartbeat(StoppableThread):
         self._watch = AnswerWatch()
         self._resource: Object = None  # the OVNChassis as it was read or written last
         self._next_read = 0.0
+        self._datapath_watch: DatapathWatch | None = None
+        self._datapath: tuple[str, str, str] | None = None  # status, reason and message; None: not known yet
+        self._next_reading = 0.0  # of the datapath
 
     def run(self) -> None:
         while not self._stopped.is_set():
@@ -83,6 +97,7 @@ class ChassisHeartbeat(StoppableThread):
     def _look(self, interval: float) -> bool:
         """Return whether the status is true now, or there is none to write. If it is too early to ask again, an error of before is not over."""
         node = self._read_node()
+        self._read_datapath(interval)
         for _attempt in range(2):
             if self._resource is None:
                 if time.monotonic() < self._next_read:
@@ -93,12 +108,22 @@ class ChassisHeartbeat(StoppableThread):
                     return True
             try:
                 facts = self._facts(node, interval)
-                if facts is not None:
+                if self._resource is not None:
                     self._write(facts, interval)
                 return facts is not None
             except Conflict:  # with a run, or whoever has changed the specification: judged again by what is there now
                 self._resource, self._next_read = None, 0.0
         return False
+
+    def _read_datapath(self, interval: float) -> None:
+        """Judge the datapath, once in an interval."""
+        if time.monotonic() < self._next_reading:
+            return
+        self._next_reading = time.monotonic() + (interval or DEFAULT_INTERVAL)
+        if self._datapath_watch is None:
+            self._datapath_watch = DatapathWatch(str(self._database), _DATAPATH_TIMEOUT)
+        else:
+            self._datapath = judge_datapath_condition(self._datapath_watch.read_facts()) or self._datapath
 
     def _read_node(self) -> _Node:
         with Connection(self._database, TlsFiles(), Deadline(_TIMEOUT)) as connection:
@@ -167,16 +192,16 @@ class ChassisHeartbeat(StoppableThread):
 
         return ask_any(spread(endpoints, local.name), self._tls, Deadline(_TIMEOUT), ask)
 
-    def _write(self, facts: ChassisFacts, interval: float) -> None:
-        """Write the status if it differs, but only if the object is still the one that was read: `Conflict` otherwise."""
+    def _write(self, facts: ChassisFacts | None, interval: float) -> None:
+        """Write the status if it differs, but only if the object is still the one that was read: `Conflict` otherwise. Without facts only the datapath's."""
         metadata, previous = self._resource["metadata"], self._resource.get("status") or {}
-        status = status_of_agent(
-            previous,
-            facts,
-            generation=metadata.get("generation", 1),
-            now=datetime.datetime.now(datetime.timezone.utc),
-            stale=datetime.timedelta(seconds=(interval or DEFAULT_INTERVAL) / 2),
-        )
+        generation, now = metadata.get("generation", 1), datetime.datetime.now(datetime.timezone.utc)
+        status = previous
+        if facts is not None:
+            stale = datetime.timedelta(seconds=(interval or DEFAULT_INTERVAL) / 2)
+            status = status_of_agent(previous, facts, generation=generation, now=now, stale=stale)
+        if self._datapath is not None:
+            status = with_datapath(status, self._datapath, generation=generation, now=now)
         if {**previous, **status} == previous:
             return
         version = {"resourceVersion": metadata["resourceVersion"]}

@@ -11,15 +11,17 @@ from __future__ import annotations
 import datetime
 import typing as t
 
+from .._chassis.datapath import IN_PODS, judge_datapath, reason_of
 from .._kubernetes.timestamps import format_timestamp, known_time
 from .names import Object
 
-READY, OVS_CONNECTED = "Ready", "OVSConnected"
+READY, OVS_CONNECTED, DATAPATH_HEALTHY = "Ready", "OVSConnected", "DatapathHealthy"
 REGISTERED, NOT_REGISTERED, NO_HEARTBEAT = "Registered", "NotRegistered", "NoHeartbeat"
 # Of the reasons, those that come from the Southbound database, or say why not. Pods that are ready say less, as long as an agent keeps these true.
 _OF_SOUTHBOUND = (REGISTERED, NOT_REGISTERED, NO_HEARTBEAT, "SouthboundUnreachable", "NotConfigured")
 _LOOK_AT_POD = "Look at the log of the pod ovn-controller on this node; if it stays so, delete the pod."
 _LOOK_ON_MACHINE = "Look at `journalctl -u c5c3-ovn-controller` on this machine; if it stays so, restart that unit."
+LOSES_PACKETS = "The datapath loses packets: "  # with this the message of DatapathHealthy begins if it is false
 _STALE = datetime.timedelta(minutes=5)  # a heartbeat that is younger is not worth a request of a run
 _AHEAD = datetime.timedelta(minutes=1)  # clocks may differ by that much; what is later comes from one that was wrong
 
@@ -107,6 +109,23 @@ def status_of_agent(
     others = [condition for condition in previous.get("conditions") or [] if condition.get("type") != READY]
     status["conditions"] = [ready, *others]
     return status
+
+
+def judge_datapath_condition(facts: t.Mapping[str, t.Any] | None) -> tuple[str, str, str] | None:
+    """Return status, reason and message of DatapathHealthy; None if there is nothing to compare the counters with: then it stays as it is."""
+    if problems := judge_datapath(facts, IN_PODS):
+        texts = " ".join(f"{one.cause}. {one.next_step}." for one in problems)
+        return "False", reason_of(problems[0].code), f"{LOSES_PACKETS}{texts}"
+    if not facts or not facts["lookups"]:
+        return "Unknown", "NotSeen", "ovs-vswitchd does not answer, or has no bridge. Look at its log on this node."
+    return None if facts["lost"] is None else ("True", "NoPacketsLost", "Its datapath loses no packets.")
+
+
+def with_datapath(status: Object, judged: tuple[str, str, str], *, generation: int, now: datetime.datetime) -> Object:
+    """Return the status with this DatapathHealthy. Other conditions, and the order of all, stay as they are."""
+    made = _condition(status, DATAPATH_HEALTHY, *judged, generation=generation, now=now)
+    conditions = {one.get("type"): one for one in status.get("conditions") or []}
+    return {**status, "conditions": [*{**conditions, DATAPATH_HEALTHY: made}.values()]}
 
 
 def _heartbeat(previous: Object, facts: ChassisFacts, now: datetime.datetime, stale: datetime.timedelta) -> str | None:

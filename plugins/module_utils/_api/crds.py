@@ -56,6 +56,7 @@ def custom_resource_definitions() -> list[Object]:
                 _column("Encapsulation", "string", ".spec.encapsulation.ip"),
                 _condition("Ready", "Ready"),
                 _condition("OVS", "OVSConnected"),
+                _condition("Datapath", "DatapathHealthy"),
                 _column("Heartbeat", "date", ".status.lastHeartbeat"),
                 _column("Age", "date", ".metadata.creationTimestamp"),
                 _column("Hostname", "string", ".spec.hostname", 1),

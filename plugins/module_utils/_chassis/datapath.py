@@ -34,6 +34,29 @@ class DatapathProblem(t.NamedTuple):
     next_step: str
 
 
+class DatapathTexts(t.NamedTuple):
+    """What a next step names."""
+
+    restart: str
+    datapath_type: str
+    mappings: str
+
+
+ON_MACHINES = DatapathTexts(
+    "Run systemctl restart ovs-vswitchd.service there", "ovn_hypervisor_datapath_type", "ovn_hypervisor_bridge_mappings"
+)
+IN_PODS = DatapathTexts(
+    "Restart ovs-vswitchd there",
+    "ovs.datapathType of the OVNCluster",
+    "bridgeMappings of the OVNCluster or the annotation of the node",
+)
+
+
+def reason_of(code: str) -> str:
+    """Return the reason of a condition for the code of a problem: `PacketsLost` for `packets_lost`."""
+    return code.title().replace("_", "")
+
+
 def parse_conntrack_zones(features: str) -> bool | None:
     """Return whether the datapath has conntrack zones, from the output of `dpif/show-dp-features`; None if that does not say it."""
     found = _ZONES.search(features)
@@ -62,18 +85,18 @@ def uplinks_down(mappings: str, tables: t.Mapping[str, t.Sequence[Row]]) -> list
     ]
 
 
-def judge_datapath(facts: Row | None) -> list[DatapathProblem]:
+def judge_datapath(facts: Row | None, texts: DatapathTexts = ON_MACHINES) -> list[DatapathProblem]:
     """Return what makes this datapath lose packets; nothing of what is not known (None)."""
     if not facts:
         return []
     problems = []
     if facts["type"] == "system" and facts["conntrack_zones"] is False:
         cause = "its kernel has no conntrack zones (CONFIG_NF_CONNTRACK_ZONES), so ovn-controller is refused and connects again every 8 s"
-        step = "Boot a kernel with conntrack zones, or set ovn_hypervisor_datapath_type to netdev"
+        step = f"Boot a kernel with conntrack zones, or set {texts.datapath_type} to netdev"
         problems.append(DatapathProblem("conntrack_zones_missing", cause, step))
     if facts["type"] == "system" and facts["handlers"] == 0:
         cause = "ovs-vswitchd has no handler thread, so each packet without a flow in the kernel is lost"
-        step = "Run systemctl restart ovs-vswitchd.service there; Open vSwitch 3.1.0 needs that if it has started within 10 s of the boot"
+        step = f"{texts.restart}; Open vSwitch 3.1.0 needs that if it has started within 10 s of the boot"
         problems.append(DatapathProblem("upcall_handlers_missing", cause, step))
     if facts["lost"]:
         missed = max(facts["missed"], facts["lost"])
@@ -84,8 +107,6 @@ def judge_datapath(facts: Row | None) -> list[DatapathProblem]:
         faults = ", ".join(f"{port} {fault}" for port, fault in sorted(uplink["ports"].items()))
         networks = ", ".join(uplink["networks"])
         cause = f"bridge {uplink['bridge']} of physical network {networks} has no port that passes packets: {faults}"
-        step = (
-            "Check that the port is up (ip link), its cable and its switch, or correct ovn_hypervisor_bridge_mappings"
-        )
+        step = f"Check that the port is up (ip link), its cable and its switch, or correct {texts.mappings}"
         problems.append(DatapathProblem("uplink_down", cause, step))
     return problems

@@ -15,10 +15,12 @@ import typing as t
 
 from .._deadline import Deadline
 from .._errors import OvnError
-from .._ovsdb.endpoint import parse_endpoint
+from .._ovsdb.endpoint import Endpoint, parse_endpoint
+from .._ovsdb.tls_files import NO_TLS
 from .._ovsdb.unixctl import appctl
+from .._ovsdb.wire import Connection
 from .._processes.proc import PROC, running_programs
-from .._processes.unix_sockets import control_sockets, read_listening
+from .._processes.unix_sockets import control_sockets
 from .database import DATABASE
 from .datapath import Lookups, parse_conntrack_zones, parse_lookups, uplinks_down
 from .external_ids import settings_in_use
@@ -26,7 +28,7 @@ from .local_rows import read_tables
 from .provider_networks import INTERFACE_COLUMNS, PORT_COLUMNS
 
 _PROGRAM = "ovs-vswitchd"
-_APART = 1.0  # seconds between the two readings of the counters
+_APART = 1.0  # seconds between two readings of the counters, at least
 _TABLES = {
     "Open_vSwitch": ["external_ids", "other_config"],
     "Bridge": ["name", "ports", "datapath_type"],
@@ -37,21 +39,30 @@ _TABLES = {
 
 class _Reading(t.NamedTuple):
     at: float
-    pids: list[int]
+    process: tuple[int, int] | None  # the control socket, which each ovs-vswitchd creates; None: none answers
     lookups: dict[str, Lookups]
+    is_settled: bool = True  # the reading before it was one of the same process
 
 
 class DatapathWatch:
-    """Reads the counters when it is made and when it ends, with time for other work in between."""
+    """Compares the counters with those of its last reading. The first one is when it is made."""
 
     def __init__(self, database: str, seconds: float) -> None:
         """`database` is that of Open vSwitch; each answer may take `seconds`."""
         self._database, self._seconds = database, seconds
-        self._socket = self._control_socket()
-        self._first = self._read()
+        self._socket = ""
+        self._last = self._read()
 
     def end(self) -> dict[str, t.Any] | None:
-        """Return the facts, as `ovn_host_info` documents them; None if no Open vSwitch with a bridge answers."""
+        """Return the facts since it was made: of a second, or of the time that other work has taken."""
+        if self._last.lookups:
+            time.sleep(max(0.0, self._last.at + _APART - time.monotonic()))
+        return self.read_facts()
+
+    def read_facts(self) -> dict[str, t.Any] | None:
+        """Return the facts since the last reading, as `ovn_host_info` documents them; None if no Open vSwitch with a bridge answers."""
+        first, last = self._last, self._read()
+        self._last = last._replace(is_settled=last.process == first.process)
         tables = read_tables(self._database, DATABASE, _TABLES, self._seconds) if self._socket else {}
         if not tables or not tables["Open_vSwitch"] or not tables["Bridge"]:
             return None
@@ -60,40 +71,39 @@ class DatapathWatch:
         bridge = settings.get("ovn-bridge") or "br-int"
         bridge = bridge if bridge in bridges else min(bridges)
         kind = bridges[bridge]
-        if kind in self._first.lookups:
-            time.sleep(max(0.0, self._first.at + _APART - time.monotonic()))
-        last = self._read()
-        now, before = last.lookups.get(kind), self._first.lookups.get(kind)
+        now, before = last.lookups.get(kind), first.lookups.get(kind)
         # What is lost while ovs-vswitchd restarts is no fault, and a datapath that was created again counts from zero.
-        same = now and before and last.pids == self._first.pids and now.lost >= before.lost
+        same = now and before and self._last.is_settled and first.is_settled and now.lost >= before.lost
         # A daemon that leaves the flows of the kernel alone has no handlers yet.
         waits = tables["Open_vSwitch"][0]["other_config"].get("flow-restore-wait") == "true"
         return {
             "type": kind,
             "conntrack_zones": parse_conntrack_zones(self._ask("dpif/show-dp-features", bridge)),
-            "handlers": None if waits else _count_handlers(last.pids),
+            "handlers": None if waits else _count_handlers(),
             "lookups": now._asdict() if now else None,
             "lost": now.lost - before.lost if now and before and same else None,
             "missed": now.missed - before.missed if now and before and same else None,
-            "seconds": round(last.at - self._first.at, 1),
+            "seconds": round(last.at - first.at, 1),
             "uplinks_down": uplinks_down(settings.get("ovn-bridge-mappings", ""), tables),
         }
 
     def _control_socket(self) -> str:
-        """Return the control socket beside that of the database, empty if no ovs-vswitchd listens there."""
+        """Return the control socket beside that of the database, empty if no ovs-vswitchd listens there: one that was killed leaves its own."""
         endpoint = parse_endpoint(self._database)
         folder = os.path.dirname(endpoint.host) if endpoint.scheme == "unix" else ""
-        with contextlib.suppress(OvnError):
-            sockets = control_sockets(read_listening(), _PROGRAM)
-            beside = (path for path in sockets if os.path.realpath(os.path.dirname(path)) == os.path.realpath(folder))
-            return next((path for path in beside if os.path.exists(path)), "")
+        with contextlib.suppress(OSError):
+            for path in control_sockets([f"{folder}/{name}" for name in os.listdir(folder)], _PROGRAM):
+                with contextlib.suppress(OvnError), Connection(Endpoint("unix", path), NO_TLS, Deadline(self._seconds)):
+                    return path
         return ""
 
     def _read(self) -> _Reading:
+        self._socket, process = self._control_socket(), None
+        with contextlib.suppress(OSError):
+            state = os.stat(self._socket)
+            process = (state.st_ino, state.st_mtime_ns)
         lookups = parse_lookups(self._ask("dpctl/show"))
-        with contextlib.suppress(OvnError):
-            return _Reading(time.monotonic(), [one.pid for one in running_programs([_PROGRAM])], lookups)
-        return _Reading(time.monotonic(), [], lookups)
+        return _Reading(time.monotonic(), process, lookups)
 
     def _ask(self, command: str, *arguments: str) -> str:
         """Return what the daemon prints, nothing if it does not answer."""
@@ -103,12 +113,14 @@ class DatapathWatch:
         return ""
 
 
-def _count_handlers(pids: t.Iterable[int]) -> int | None:
-    """Return how many threads of these processes handle packets without a flow, None if none of them can be read."""
+def _count_handlers() -> int | None:
+    """Return how many threads of ovs-vswitchd handle packets without a flow, None if it cannot be read: another container does not see them."""
     count = None
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            for task in os.listdir(PROC / str(pid) / "task"):
-                name = (PROC / str(pid) / "task" / task / "comm").read_text(encoding="utf-8", errors="replace")
-                count = (count or 0) + name.startswith("handler")
+    with contextlib.suppress(OvnError):
+        for one in running_programs([_PROGRAM]):
+            tasks = PROC / str(one.pid) / "task"
+            with contextlib.suppress(OSError):
+                for task in os.listdir(tasks):
+                    name = (tasks / task / "comm").read_text(encoding="utf-8", errors="replace")
+                    count = (count or 0) + name.startswith("handler")
     return count

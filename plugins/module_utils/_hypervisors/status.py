@@ -13,7 +13,7 @@ import datetime
 import json
 import typing as t
 
-from .._api.chassis_status import ChassisFacts, chassis_status
+from .._api.chassis_status import OVS_CONNECTED, READY, ChassisFacts, chassis_status
 from .._api.names import API_VERSION, Object
 from .._errors import Conflict, OvnError
 from .._kubernetes.client import Cluster
@@ -100,7 +100,9 @@ def changed_statuses(
             continue
         metadata, previous = resource["metadata"], resource.get("status") or {}
         status = chassis_status(previous, known, generation=metadata.get("generation", 1), now=now)
-        if json.dumps(status, sort_keys=True) != json.dumps(previous, sort_keys=True):
+        # Other conditions stay: what is applied does not have them.
+        ours = [one for one in previous.get("conditions") or [] if one.get("type") in (READY, OVS_CONNECTED)]
+        if json.dumps(status, sort_keys=True) != json.dumps({**previous, "conditions": ours}, sort_keys=True):
             version = {"name": node, "resourceVersion": metadata["resourceVersion"]}
             manifests.append({"apiVersion": API_VERSION, "kind": KIND, "metadata": version, "status": status})
     return manifests

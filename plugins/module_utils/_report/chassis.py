@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import typing as t
 
+from .._api.chassis_status import LOSES_PACKETS
 from .._chassis.claims import shared_values
-from .._chassis.datapath import judge_datapath
+from .._chassis.datapath import judge_datapath, reason_of
 from .._chassis.lists import mappings_with_blanks
 from .._chassis.southbound_rows import gateway_warning
 from .._kubernetes.timestamps import format_timestamp, time_of
@@ -20,6 +21,9 @@ from .findings import ReportFindings, Result, cause_of, format_line
 from .installation import Installation
 
 _NAMED = 3  # ports or hosts in one message
+# Root on a node may write any reason.
+_DATAPATH = ("conntrack_zones_missing", "upcall_handlers_missing", "packets_lost", "uplink_down")
+_CODES = {reason_of(code): code for code in _DATAPATH}
 _CHASSIS_LINES = 6  # the rest is counted; all of it is in the facts
 
 
@@ -76,7 +80,7 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
             "hypervisor_not_read",
             f"Hypervisor {name} could not be examined: {cause_of(failed)}. The output of the task that failed there has more.",
         )
-    _report_datapaths(installation.datapaths, section)
+    _report_datapaths(installation.datapaths, installation.unhealthy_datapaths, section)
     lookups = {name: one["lookups"] for name, one in installation.datapaths.items() if one["lookups"]}
     findings.add(section)
     if heartbeat.get("nb_cfg") is not None:
@@ -171,8 +175,16 @@ def _report_claims(
         )
 
 
-def _report_datapaths(datapaths: t.Mapping[str, Result], section: ReportFindings) -> None:
-    """Add what makes datapaths lose packets, and the hypervisors whose datapath has another type than most have."""
+def _report_datapaths(
+    datapaths: t.Mapping[str, Result], unhealthy: t.Mapping[str, Result], section: ReportFindings
+) -> None:
+    """Add what makes datapaths lose packets, and the hypervisors whose datapath has another type than most have.
+
+    `unhealthy` has the condition DatapathHealthy of pods where it is false.
+    """
+    for name, condition in unhealthy.items():
+        message = cause_of({"msg": condition["message"]}).removeprefix(LOSES_PACKETS)
+        section.problem(_CODES.get(condition["reason"], "packets_lost"), f"Chassis {name}: {message}.")
     by_type: dict[str, list[str]] = {}
     for name, datapath in datapaths.items():
         by_type.setdefault(datapath["type"], []).append(name)

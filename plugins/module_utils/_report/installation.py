@@ -71,6 +71,7 @@ class Installation:
     `datapaths` has what ovn_host_info found of the datapath on these machines, as far as it is known.
     `failed_calls` has the results of ovn_host_info that failed on these machines.
     `metadata_agent_certificates` has what it found of the metadata agent there; empty without one of ours.
+    `unhealthy_datapaths` maps system ids of chassis in Kubernetes to the condition DatapathHealthy of their OVNChassis, if it is false.
     `unresponsive_clusters` maps hypervisor clusters whose chassis could not be read to the cause.
     `twice` are system ids that several have, with the names of these in the inventory.
     `addresses` has the certificates that all endpoints of both databases serve to the host `asked_from`; empty: not asked.
@@ -90,6 +91,7 @@ class Installation:
     failed_calls: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
     metadata_agent_certificates: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
     certificate_days: int = 30
+    unhealthy_datapaths: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
     unresponsive_clusters: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
     inside_only: Result | None = None
     twice: t.Mapping[str, t.Sequence[str]] = dataclasses.field(default_factory=dict)

@@ -130,6 +130,34 @@ def test_chassis_of_a_cluster_are_what_its_api_server_says() -> None:
 
 
 @pytest.mark.parametrize(
+    ("reason", "code"),
+    [
+        pytest.param("UplinkDown", "uplink_down", id="as on machines"),
+        pytest.param("TwoClusters", "packets_lost", id="written by somebody else"),
+    ],
+)
+def test_chassis_of_a_cluster_whose_datapath_loses_packets_is_a_problem(reason: str, code: str) -> None:
+    message = "The datapath loses packets: bridge br-ex has no port with a link, down: eth1. Check that the port is up."
+    conditions = {
+        "worker1": {"type": "DatapathHealthy", "status": "False", "reason": reason, "message": message},
+        "worker2": {"type": "DatapathHealthy", "status": "Unknown", "reason": "NotSeen", "message": "x"},
+        "worker3": {"type": "Ready", "status": "False", "reason": "NoHeartbeat", "message": "x"},
+    }
+    resources = [
+        {"spec": {"systemId": name}, "status": {"conditions": [condition]}} for name, condition in conditions.items()
+    ]
+    answer = report(
+        {"hypervisors": CLUSTER},
+        central=[],
+        hypervisors=["hypervisors"],
+        cluster_chassis={"hypervisors": {"resources": [*resources, {"spec": {"systemId": "worker4"}}]}},
+    )
+    words = "Chassis worker1: bridge br-ex has no port with a link, down: eth1. Check that the port is up."
+    found = [(one["code"], one["message"]) for one in answer["findings"] if one["message"].startswith("Chassis worker")]
+    assert found == [(code, words)]
+
+
+@pytest.mark.parametrize(
     ("uids", "problem"),
     [(("1", "2"), True), (("1", "1"), False)],
     ids=["two clusters", "two inventory hosts of one cluster"],

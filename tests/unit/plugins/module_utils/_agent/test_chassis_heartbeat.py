@@ -67,6 +67,10 @@ class Heartbeat(ChassisHeartbeat):
 
     settings: t.Mapping[str, str] = types.MappingProxyType({})
     problem: t.Any = ...
+    datapath: t.Any = None
+
+    def _read_datapath(self, interval: float) -> None:
+        self._datapath = self.datapath
 
     def _read_node(self) -> t.Any:
         return types.SimpleNamespace(settings=self.settings, answer=LocalAnswer())
@@ -75,14 +79,21 @@ class Heartbeat(ChassisHeartbeat):
         return super()._ask(local, endpoints) if self.problem is ... else (self.problem, 0)
 
 
-def run(folder: pathlib.Path, api: StubApi, remote: str = "tcp:127.0.0.1:1", problem: t.Any = ...) -> None:
+def run(
+    folder: pathlib.Path,
+    api: StubApi,
+    remote: str = "tcp:127.0.0.1:1",
+    problem: t.Any = ...,
+    datapath: t.Any = None,
+    kind: type[Heartbeat] = Heartbeat,
+) -> None:
     """Look again and again in this thread, until the API says that it is the end, or for ten seconds."""
     (folder / "_heartbeat").write_text(json.dumps({"interval": INTERVAL}))
     files, database = TlsFiles("/no/key", "/no/certificate", "/no/ca"), Endpoint("unix", "/no/socket")
     connect = t.cast("t.Any", lambda: api)
-    heartbeat = Heartbeat("a", str(folder), database, files, Log("chassis"), connect)
+    heartbeat = kind("a", str(folder), database, files, Log("chassis"), connect)
     heartbeat.settings = {"system-id": "a", "ovn-remote": remote}
-    heartbeat.problem = problem
+    heartbeat.problem, heartbeat.datapath = problem, datapath
     api.end = heartbeat.stop
     late = threading.Timer(10, heartbeat.stop)
     late.start()
@@ -163,3 +174,27 @@ def test_what_a_run_has_written_since_is_corrected_without_heartbeats(tmp_path: 
     (patch,) = api.patches
     assert patch["metadata"] == {"resourceVersion": "1"}
     assert condition_of(patch["status"], "Ready")["reason"] == "Registered"
+
+
+def test_datapath_is_in_the_same_patch_as_the_heartbeat(tmp_path: pathlib.Path) -> None:
+    api = StubApi([PODS] * 9)
+    run(tmp_path, api, problem=None, datapath=("True", "NoPacketsLost", "x"))
+    (patch,) = api.patches
+    found = {one["type"]: one["status"] for one in patch["status"]["conditions"]}
+    assert found == {"Ready": "True", "OVSConnected": "False", "DatapathHealthy": "True"}
+
+
+class Late(Heartbeat):
+    """The Southbound database is not to be asked yet."""
+
+    def _facts(self, node: t.Any, interval: float) -> None:
+        return None
+
+
+def test_datapath_that_loses_packets_is_written_while_nothing_is_known_of_the_heartbeat(tmp_path: pathlib.Path) -> None:
+    api = StubApi([WELL, None])
+    run(tmp_path, api, datapath=("False", "PacketsLost", "x"), kind=Late)
+    (patch,) = api.patches
+    assert patch["metadata"] == {"resourceVersion": "1"}
+    assert condition_of(patch["status"], "DatapathHealthy")["reason"] == "PacketsLost"
+    assert patch["status"]["conditions"][:2] == WELL["status"]["conditions"]

@@ -9,8 +9,10 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.chassis_status impor
     ChassisFacts,
     chassis_status,
     condition_of,
+    judge_datapath_condition,
     observe_answers,
     status_of_agent,
+    with_datapath,
 )
 
 NOW = datetime.datetime(2026, 3, 1, 12, 0, tzinfo=datetime.timezone.utc)
@@ -167,6 +169,76 @@ def test_a_node_that_cannot_ask() -> None:
     found = condition_of(status_of_agent(WELL, facts, generation=1, now=NOW, stale=HALF_A_MINUTE), "Ready")
     assert (found["status"], found["reason"]) == ("Unknown", "SouthboundUnreachable")
     assert "No member answers. Look at the Southbound database" in found["message"]
+
+
+FACTS = {
+    "type": "system",
+    "conntrack_zones": True,
+    "handlers": None,
+    "lookups": {"hit": 5210, "missed": 98, "lost": 60},
+    "lost": 0,
+    "missed": 4,
+    "seconds": 60.1,
+    "uplinks_down": [],
+}
+UPLINK = {"bridge": "br-ex", "networks": ["physnet1"], "ports": ["eth1"]}
+NOT_COMPARED = {"lost": None, "missed": None}
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected", "words"),
+    [
+        pytest.param(FACTS, ("True", "NoPacketsLost"), "loses no packets", id="healthy"),
+        pytest.param({**FACTS, **NOT_COMPARED}, None, "", id="the first reading of this process"),
+        pytest.param(
+            {**FACTS, "lost": 3},
+            ("False", "PacketsLost"),
+            "The datapath loses packets: its datapath lost 3 of 4 packets without a flow in 60.1 s. Check the load",
+            id="lost meanwhile",
+        ),
+        pytest.param(
+            {**FACTS, **NOT_COMPARED, "conntrack_zones": False, "uplinks_down": [UPLINK]},
+            ("False", "ConntrackZonesMissing"),
+            "8 s. Boot a kernel with conntrack zones, or set ovs.datapathType of the OVNCluster to netdev. bridge br-ex of",
+            id="two problems at the first reading",
+        ),
+        pytest.param({**FACTS, "uplinks_down": [UPLINK]}, ("False", "UplinkDown"), "down: eth1. Check", id="uplink"),
+        pytest.param(
+            {**FACTS, **NOT_COMPARED, "lookups": None}, ("Unknown", "NotSeen"), "does not answer", id="frozen"
+        ),
+        pytest.param(None, ("Unknown", "NotSeen"), "does not answer", id="no ovs-vswitchd, or no bridge"),
+    ],
+)
+def test_condition_of_the_datapath(facts: t.Any, expected: tuple[str, str] | None, words: str) -> None:
+    judged = judge_datapath_condition(facts)
+    assert (judged and judged[:2]) == expected
+    assert not judged or words in judged[2]
+
+
+def test_condition_of_the_datapath_keeps_its_place_and_the_time_of_its_last_change() -> None:
+    first = with_datapath(LATE, ("True", "NoPacketsLost", "x"), generation=1, now=NOW)
+    assert [one["type"] for one in first["conditions"]] == ["Ready", "OVSConnected", "DatapathHealthy"]
+    assert {**first, "conditions": first["conditions"][:2]} == LATE
+    later = NOW + HALF_A_MINUTE
+    assert with_datapath(first, ("True", "NoPacketsLost", "x"), generation=1, now=later) == first
+    mixed = {"conditions": [first["conditions"][2], first["conditions"][0]]}
+    lost = with_datapath(mixed, ("False", "PacketsLost", "y"), generation=2, now=later)
+    assert lost["conditions"][1] == first["conditions"][0]
+    assert lost["conditions"][0] == {
+        "type": "DatapathHealthy",
+        "status": "False",
+        "reason": "PacketsLost",
+        "message": "y",
+        "lastTransitionTime": "2026-03-01T12:00:30Z",
+        "observedGeneration": 2,
+    }
+
+
+def test_observer_and_agent_without_a_new_reading_keep_the_condition_of_the_datapath() -> None:
+    before = with_datapath(WELL, ("False", "PacketsLost", "y"), generation=1, now=NOW)
+    late = ChassisFacts(True, False, None, None)
+    status = status_of_agent(before, late, generation=1, now=NOW + HALF_A_MINUTE, stale=datetime.timedelta(0))
+    assert condition_of(status, "DatapathHealthy") == condition_of(before, "DatapathHealthy")
 
 
 def beats(*times: float, until: float = 1000) -> tuple[float, ...]:

@@ -7,6 +7,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.datapath import (
+    IN_PODS,
     Lookups,
     judge_datapath,
     parse_conntrack_zones,
@@ -145,6 +146,14 @@ def test_problems(changes: dict[str, t.Any], expected: dict[str, str]) -> None:
     found = {one.code: one.cause for one in judge_datapath({**HEALTHY, **changes})}
     assert list(found) == list(expected)
     assert all(words in found[code] for code, words in expected.items())
+
+
+def test_next_steps_in_pods_name_no_unit_and_no_option_of_a_machine() -> None:
+    facts = {**HEALTHY, "conntrack_zones": False, "handlers": 0, "lost": 3, "uplinks_down": [UPLINK]}
+    steps = " ".join(one.next_step for one in judge_datapath(facts, IN_PODS))
+    assert not [word for word in ("systemctl", ".service", "ovn_hypervisor_") if word in steps]
+    assert "set ovs.datapathType of the OVNCluster to netdev" in steps
+    assert [one.code for one in judge_datapath(facts, IN_PODS)] == [one.code for one in judge_datapath(facts)]
 
 
 def test_a_host_without_open_vswitch_has_no_problem() -> None:
