@@ -133,7 +133,7 @@ class ChassisHeartbeat(StoppableThread):
             ]
             roots, bridges = ([*answer["rows"]] for answer in transact(connection, DATABASE, selects))
         settings = external_ids.settings_in_use(decode(roots[0]["external_ids"]) if roots else {})
-        name = settings.get(external_ids.BRIDGE, external_ids.INTEGRATION_BRIDGE)
+        name = external_ids.integration_bridge(settings)
         ids: t.Mapping[str, str] = next(
             (decode(bridge["external_ids"]) for bridge in bridges if bridge["name"] == name), {}
         )

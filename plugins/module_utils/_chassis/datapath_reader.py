@@ -23,7 +23,7 @@ from .._processes.proc import PROC, running_programs
 from .._processes.unix_sockets import control_sockets
 from .database import DATABASE
 from .datapath import Lookups, parse_conntrack_zones, parse_lookups, uplinks_down
-from .external_ids import settings_in_use
+from .external_ids import integration_bridge, settings_in_use
 from .local_rows import read_tables
 from .provider_networks import INTERFACE_COLUMNS, PORT_COLUMNS
 
@@ -68,7 +68,7 @@ class DatapathWatch:
             return None
         settings = settings_in_use(tables["Open_vSwitch"][0]["external_ids"])
         bridges = {row["name"]: row["datapath_type"] or "system" for row in tables["Bridge"]}
-        bridge = settings.get("ovn-bridge") or "br-int"
+        bridge = integration_bridge(settings)
         bridge = bridge if bridge in bridges else min(bridges)
         kind = bridges[bridge]
         now, before = last.lookups.get(kind), first.lookups.get(kind)
