@@ -181,7 +181,7 @@ FACTS = {
     "seconds": 60.1,
     "uplinks_down": [],
 }
-UPLINK = {"bridge": "br-ex", "networks": ["physnet1"], "ports": ["eth1"]}
+UPLINK = {"bridge": "br-ex", "networks": ["physnet1"], "ports": {"eth1": "has no link (link_state is down)"}}
 NOT_COMPARED = {"lost": None, "missed": None}
 
 
@@ -202,7 +202,12 @@ NOT_COMPARED = {"lost": None, "missed": None}
             "8 s. Boot a kernel with conntrack zones, or set ovs.datapathType of the OVNCluster to netdev. bridge br-ex of",
             id="two problems at the first reading",
         ),
-        pytest.param({**FACTS, "uplinks_down": [UPLINK]}, ("False", "UplinkDown"), "down: eth1. Check", id="uplink"),
+        pytest.param(
+            {**FACTS, "uplinks_down": [UPLINK]},
+            ("False", "UplinkDown"),
+            "eth1 has no link (link_state is down). Check",
+            id="uplink",
+        ),
         pytest.param(
             {**FACTS, **NOT_COMPARED, "lookups": None}, ("Unknown", "NotSeen"), "does not answer", id="frozen"
         ),
