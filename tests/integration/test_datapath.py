@@ -215,7 +215,7 @@ def test_guests_go_on_while_a_daemon_restarts(site: Site, ports: int, event: str
     most, attempts = (5, 3) if program == "ovs-vswitchd" else (0, 1)
     for _attempt in range(attempts):
         pid = site.on("hypervisor1", f"pidof {program}")
-        seen = watch(site, event, command, 30 if most else 15)
+        seen = watch(site, event, command, (60 if ports else 30) if most else 15)
         assert site.on("hypervisor1", f"until pidof {program}; do sleep 0.2; done") != pid, "nothing was restarted"
         assert (seen.stream_lost, seen.error) == (0, "")
         if not site.has_kernel or seen.lost <= most:

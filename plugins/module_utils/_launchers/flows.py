@@ -32,10 +32,13 @@ await_flows() {
     left=${OVS_FLOW_WAIT:-20} before=0
     while [ "$left" -gt 0 ]; do
         sleep 1
-        left=$((left - 1))
         count=$(ovs-ofctl -t 5 -O OpenFlow10,OpenFlow13,OpenFlow14,OpenFlow15 dump-aggregate "unix:$OVS_RUNDIR/$flows_of.mgmt" 2>/dev/null |
             sed -n 's/.*flow_count=\([0-9]*\).*/\1/p')
-        [ "${count:-0}" -eq 0 ] || [ "$count" != "$before" ] || break # they come in parts
+        if [ "${count:-0}" -eq 0 ]; then
+            left=$((left - 1))
+            continue
+        fi
+        [ "$count" -gt "$before" ] || break # they come in parts
         before=$count
     done
     until tell_flows remove Open_vSwitch . other_config flow-restore-wait; do sleep 1; done
@@ -48,7 +51,7 @@ SCRIPT = (
 # Written by Ansible: changes are lost. The kernel goes on with its flows while ovs-vswitchd restarts.
 #
 #   flows keep     before the start
-#   flows await    after it: until br-int has flows again, or 20 s have passed
+#   flows await    after it: until br-int has all its flows again, or 20 s have passed without any
 set -u
 LC_ALL=C
 export LC_ALL
