@@ -16,9 +16,17 @@ integration_bridge() {
     flows_of=${flows_of:-br-int}
 }
 
+# Open vSwitch 3.1 counts the processors once in 10 s, and the first time not before 10 s after the boot (count_cpu_cores in lib/ovs-thread.c): one that
+# starts earlier has no thread for packets that the kernel does not know, for good.
+await_processors() {
+    read -r seconds _ </proc/uptime
+    [ "${seconds%%.*}" -ge 10 ] || sleep $((10 - ${seconds%%.*}))
+}
+
 # ovs-vswitchd starts without flows, and would throw away those of the kernel before ovn-controller has come. After a boot there are none:
 # then other bridges of the node must not wait.
 keep_flows() {
+    await_processors
     integration_bridge
     if [ "${OVS_DATAPATH-}" != netdev ] && [ -e /sys/class/net/ovs-system ] && command -v ovs-ofctl >/dev/null && tell_flows br-exists "$flows_of"; then
         tell_flows set Open_vSwitch . other_config:flow-restore-wait=true && kept_flows=yes
@@ -65,12 +73,7 @@ say() { printf '%s\n' "$*" >&2; }
     + r"""
 
 case $1 in
-keep)
-    # Open vSwitch 3.1 counts the processors once in 10 s, and the first time not before 10 s after the boot (count_cpu_cores in lib/ovs-thread.c): one
-    # that starts earlier has no thread for packets that the kernel does not know, for good.
-    read -r seconds _ </proc/uptime
-    [ "${seconds%%.*}" -ge 10 ] || sleep $((10 - ${seconds%%.*}))
-    keep_flows ;;
+keep) keep_flows ;;
 await) [ "$(tell_flows --if-exists get Open_vSwitch . other_config:flow-restore-wait)" != '"true"' ] || await_flows & ;;
 esac
 """
