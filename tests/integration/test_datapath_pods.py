@@ -101,7 +101,7 @@ class Node:
 def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Node]:
     if os.geteuid() != 0:
         pytest.skip("!!! NOT TESTED HERE: machines need root")
-    site = Site(tmp_path_factory.mktemp("pods"), request.param, "kernel")
+    site = Site(tmp_path_factory.mktemp("pods"), request.param, "kernel", hypervisors=2)
     site.sandbox("down")  # of a run that was killed
     try:
         assert "OVN is healthy" in site.sandbox("up")
