@@ -185,7 +185,7 @@ def parts_of_this_project(turn: int | None = None) -> list[Part]:
         "own machines",
         "packages",
         "tools",
-        arguments=("-m", "own_machines", "-n0", *(f"--ignore={path}" for path in DATAPATH)),
+        arguments=("-m", "own_machines", "-n0"),
     )
     # Rotations that are cut off or killed, by hand, or with a given CA: the story `rotate` and the other tests of both CAs run in their turn.
     rotations = session(

@@ -93,7 +93,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._api.chassis_status import DATAPATH_HEALTHY, condition_of
+from ..module_utils._api.chassis_status import DATAPATH_HEALTHY, READY, condition_of
 from ..module_utils._databases import DATABASES
 from ..module_utils._inventory import as_list, system_id_of
 from ..module_utils._report.installation import Host, Installation
@@ -169,8 +169,10 @@ def verify_report(
         for resource in result.get("resources") or ():
             system_id = str(resource["spec"]["systemId"])
             expected[system_id] = name
-            datapath = condition_of(resource.get("status") or {}, DATAPATH_HEALTHY)
-            unhealthy.update({system_id: datapath} if datapath.get("status") == "False" else {})
+            ready, datapath = (condition_of(resource.get("status") or {}, kind) for kind in (READY, DATAPATH_HEALTHY))
+            # An agent that has died does not take it back; its chassis is not Ready.
+            if (ready.get("status"), datapath.get("status")) == ("True", "False"):
+                unhealthy[system_id] = datapath
             # Two hosts of the inventory may stand for one Kubernetes cluster.
             uid = (resource.get("metadata") or {}).get("uid") or name
             places.setdefault(system_id, {}).setdefault(uid, name)

@@ -20,8 +20,8 @@ description:
   - Since OVN 23.03 C(ovn-controller) reads C(KEY-SYSTEM_ID) instead of C(KEY). Such a key with another value than the task gives is refused, see O(purge).
   - What tasks have named is recorded in C(external_ids:c5c3-ovn-owned) of the C(Open_vSwitch) row, also if another client wrote them first.
     Bridges, ports and the C(SSL) row that this module created carry a mark of the same name. O(purge) and O(state=absent) remove only
-    what is recorded or marked. O(state=absent) also deletes the integration bridge if a setting is recorded and nobody's ports are on it but those of
-    ovn-controller, which is to be stopped before.
+    what is recorded or marked. Stop ovn-controller before O(state=absent), which also deletes the
+    integration bridge if only ports of ovn-controller are on it and C(system-id) or C(ovn-remote) is recorded.
 author:
   - C5C3 contributors (@c5c3)
 requirements:
@@ -365,7 +365,7 @@ kept:
   returned: success
   type: list
   elements: str
-  sample: ["Bridge br-ex stays because ports of others are on it: eth7."]
+  sample: ["Bridge br-ex stays because ports of others are on it: eth7. Delete it when they are gone."]
 deleted_rows:
   description:
     - What O(state=absent) deleted from the Southbound database, by table; in check mode what it would delete. Empty if there was nothing, and without

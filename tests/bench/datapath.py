@@ -5,8 +5,10 @@ Each path, with our settings and with those that OVN cannot do without, in turns
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import sys
 import tempfile
 import typing as t
@@ -26,7 +28,9 @@ _HOSTS = {"hypervisor1": "172.31.0.21", "hypervisor2": "172.31.0.22"}
 _OVN = ("ip netns exec c5c3-ping", "198.18.0.2")
 _VXLAN = ("ip netns exec plain", "192.0.2.2")
 _UNDERLAY = ("", _HOSTS["hypervisor2"])
-_NEEDED = re.compile(r"system-id|hostname|rundir|ovn-(remote|encap-type|encap-ip|bridge-mappings|cms-options)")
+_NEEDED = re.compile(
+    r"system-id|hostname|rundir|c5c3-ovn-owned|ovn-(remote|encap-type|encap-ip|bridge-mappings|cms-options)"
+)
 _MEASURES = {"tcp": 5, "latency": 1000, "connect": 4}
 _RULES = "acl-add c5c3-ping to-lport 1000 ip4 drop -- acl-add c5c3-ping to-lport 1001 'ip4' allow-related"
 
@@ -64,8 +68,8 @@ def _prepare(site: Site) -> None:
 
 def _settings(site: Site, host: str) -> dict[str, str]:
     """Return what our settings add to those that OVN needs."""
-    text = site.on(host, "ovs-vsctl get open_vswitch . external_ids")
-    return {key: value for key, value in re.findall(r'([\w-]+)="?([^",}]*)"?', text) if not _NEEDED.fullmatch(key)}
+    table = json.loads(site.on(host, "ovs-vsctl --format=json --columns=external_ids list open_vswitch"))
+    return {key: value for key, value in table["data"][0][0][1] if not _NEEDED.fullmatch(key)}
 
 
 def _measure(site: Site) -> dict[str, dict[str, list[float]]]:
@@ -84,7 +88,7 @@ def _measure(site: Site) -> dict[str, dict[str, list[float]]]:
         site.on("central1", f"{NORTHBOUND} --wait=hv sync")
         bare.measure(*_MEASURES)
         for host, values in added.items():
-            words = " ".join(f"external_ids:{key}={value}" for key, value in values.items())
+            words = " ".join(shlex.quote(f'external_ids:{key}="{value}"') for key, value in values.items())
             site.on(host, f"ovs-vsctl set open_vswitch . {words}")
     paths = {"ours": ours, "bare": bare, "rules": rules, "vxlan": vxlan, "underlay": underlay}
     return {name: path.found for name, path in paths.items()}

@@ -94,7 +94,9 @@ def test_a_bridge_of_ours_with_a_port_of_others_stays(vswitch: Vswitch, chassis:
     chassis({"bridges": [{"name": "br-a"}, {"name": "br-b"}]})
     vswitch.vsctl("--no-wait", "add-port", "br-b", "theirs")
     gone = chassis({"state": "absent"})
-    assert gone["kept"] == ["Bridge br-b stays because ports of others are on it: theirs."]
+    assert gone["kept"] == [
+        "Bridge br-b stays because ports of others are on it: theirs. Delete it when they are gone."
+    ]
     assert vswitch.bridges() == {"br-b": ["theirs"]}
     assert not chassis({"state": "absent"})["changed"]
 

@@ -74,7 +74,7 @@ GUESTS = {  # name: host, MAC address, address
 
 @pytest.fixture(scope="module")
 def networks(site: Site) -> Site:
-    """A router with two gateways and addresses of its own, guests behind it on both hypervisors, two guests in a VLAN of the provider network."""
+    """A router with two gateways and addresses of its own, guests behind it on all hypervisors, two guests in a VLAN of the provider network."""
     done = outside("ip address replace 192.0.2.1/24 dev br2")
     assert done.returncode == 0, done.stderr
     commands = [
@@ -112,17 +112,23 @@ def networks(site: Site) -> Site:
     commands.sort(key=lambda one: not one.startswith("ls-add"))
     site.on("central1", f"{NORTHBOUND} {' -- '.join(commands)}")
     for name, (host, mac, address) in GUESTS.items():
+        mtu = largest_packet(site)
         route = "" if name.startswith("tagged") else f"ip -n {name} route add default via 10.0.0.1"
         site.on(
             host,
             f"""set -e; ip netns add {name}; ip link add {name} type veth peer name eth0 netns {name}; ip link set {name} up
-            ip -n {name} link set eth0 address {mac} mtu 1442 up; ip -n {name} link set lo up; ip -n {name} address add {address} dev eth0
+            ip -n {name} link set eth0 address {mac} mtu {mtu} up; ip -n {name} link set lo up; ip -n {name} address add {address} dev eth0
             {route}
             ip netns exec {name} ethtool -K eth0 tx off >/dev/null
             ovs-vsctl add-port br-int {name} -- set Interface {name} external_ids:iface-id={name}""",
         )
     site.on("central1", f"{NORTHBOUND} --wait=hv --timeout=60 sync")
     return site
+
+
+def largest_packet(site: Site) -> int:
+    """Of a guest, where the underlay has 1500 octets: Geneve, its option, UDP and Ethernet take 38, and IP 20 or 40."""
+    return 1422 if site.kind == "ipv6" else 1442
 
 
 def in_guest(site: Site, name: str, command: str) -> str:
@@ -156,11 +162,11 @@ def test_guests_reach_the_provider_network_and_are_reached(networks: Site) -> No
 
 
 def test_packets_as_large_as_the_tunnel_allows(networks: Site) -> None:
-    """1500 octets of the underlay are 1442 for a guest, 1422 with IPv6: 8 of ICMP and 20 of IP go off. Larger ones are refused where they begin, not lost."""
-    largest = 1394 if networks.kind == "ipv6" else 1414
+    """8 octets of ICMP and 20 of IP go off. With that MTU, larger ones are refused where they begin, not lost."""
+    largest = largest_packet(networks) - 28
     in_guest(networks, "web", f"{PING} 10.0.0.11")
     assert answers(in_guest(networks, "web", f"{PING} -M do -s {largest} 10.0.0.11")) == 5
-    assert "too long" in in_guest(networks, "web", "ping -c 1 -W 3 -M do -s 1415 10.0.0.11")
+    assert "too long" in in_guest(networks, "web", f"ping -c 1 -W 3 -M do -s {largest + 1} 10.0.0.11")
 
 
 def test_stateful_rules(networks: Site) -> None:
@@ -218,7 +224,8 @@ def test_guests_go_on_while_a_daemon_restarts(site: Site, ports: int, event: str
         seen = watch(site, event, command, (60 if ports else 30) if most else 15)
         assert site.on("hypervisor1", f"until pidof {program}; do sleep 0.2; done") != pid, "nothing was restarted"
         assert (seen.stream_lost, seen.error) == (0, "")
-        if not site.has_kernel or seen.lost <= most:
+        # In userspace ovs-vswitchd itself switches; and with thousands of ports on a busy host ovn-controller may clear flows before it has new ones.
+        if seen.lost <= most or (not site.has_kernel and (most or ports)):
             return
         assert seen.lost < 50
     pytest.fail(f"More than {most} packets were lost each time: {site.seen[-attempts:]}")
@@ -262,7 +269,7 @@ def test_a_hypervisor_boots_and_answers(site: Site, verb: str) -> None:
 
 
 def test_tunnels_pass_a_managed_firewall(site: Site) -> None:
-    """From the networks that are named alone: the rule counts nobody else's."""
+    """The kernel asks its packet filter about them."""
     networks = ["fd31::/64" if site.kind == "ipv6" else "172.31.0.0/24"]
     options = json.dumps({"ovn_firewall": "managed", "ovn_hypervisor_tunnel_networks": networks})
     site.playbook("hypervisors", "-e", options)
@@ -296,16 +303,17 @@ def test_absent_leaves_nothing_in_the_kernel(site: Site) -> None:
     for host in ("hypervisor2", "hypervisor3"):
         assert not re.search(r"ovs-system|ovs-netdev|system@|netdev@", left[host]), left
     assert "192.0.2.200/32" in left["hypervisor1"]
-    flows = site.on("hypervisor1", "ovs-appctl dpctl/dump-flows 2>&1 || true")
-    assert "actions:" not in flows or "geneve" not in flows, flows
+    assert "tunnel(" not in site.on("hypervisor1", "ovs-appctl dpctl/dump-flows")
 
 
 def test_what_a_kernel_lacks_is_named(site: Site) -> None:
-    """A module that is missing, and one that was built for another kernel. Its tunnels are gone, as after the test before."""
+    """A module that is missing, and one that was built for another kernel."""
     if not site.has_kernel:
         pytest.skip("a datapath in userspace needs no module")
     find = 'find /lib/modules/"$(uname -r)" -name {}.ko'
-    site.on("hypervisor3", f"systemctl stop openvswitch-switch; rm $({find.format('geneve')})")
+    site.on(
+        "hypervisor3", f"systemctl stop openvswitch-switch; ovs-dpctl del-dp ovs-system; rm $({find.format('geneve')})"
+    )
     site.on("hypervisor3", f"sed -i s/vermagic=6/vermagic=5/ $({find.format('openvswitch')}); depmod")
     site.on("hypervisor3", "modprobe -r vport_geneve openvswitch geneve || lsmod")
     text = site.playbook("precheck", "--limit", "hypervisor3", fails=True)

@@ -75,7 +75,6 @@ def test_a_chassis_on_an_open_vswitch_of_others(
     assert theirs.bridges()["br-ex"][0] == "eth7"
     run("ovn-appctl", "-t", control_of(theirs), "exit")
     until(lambda: not theirs.daemons["ovn-controller"].running, "ovn-controller to end")
-    theirs.vsctl("del-br", "br-int")  # as the role does
     assert theirs.vsctl("get", "Open_vSwitch", ".", "other_config:vlan-limit") == '"0"'
     theirs.vsctl("remove", "Open_vSwitch", ".", "other_config", "vlan-limit")  # ovn-controller's own, which stays
     chassis({"state": "absent", "system_id": "ch1", "southbound": southbound.sockets})

@@ -155,7 +155,7 @@ def test_datapath_of_a_real_daemon(run_module: RunModule, short_dir: pathlib.Pat
         until(lambda: machine.vsctl(*link) == "up", "the link")
         assert read()["uplinks_down"] == []
         machine.vsctl("--no-wait", "set", "Open_vSwitch", ".", "other_config:flow-restore-wait=true")
-        assert read()["handlers"] is None  # it waits for flows
+        assert (read()["handlers"], read()["lost"]) == (None, None)  # it waits for flows, and has not begun long ago
         machine.daemons["ovs-vswitchd"].kill()
         assert read() is None  # its control socket is still there, and its bridges are in the database
     finally:

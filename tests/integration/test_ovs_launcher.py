@@ -7,6 +7,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import time
 import typing as t
 
 import pytest
@@ -314,6 +315,22 @@ def test_the_kernel_does_not_keep_its_flows_forever(kernel: Node) -> None:
     kernel.start("vswitchd")
     until(lambda: waits(kernel), "the wait")
     until(lambda: not waits(kernel), "its end", 15)
+
+
+def test_the_kernel_keeps_its_flows_as_long_as_new_ones_come(kernel: Node) -> None:
+    """Longer than it would wait without any."""
+    kernel.variables["OVS_FLOW_WAIT"] = "2"
+    kernel.start("vswitchd")
+    kernel.until_ready("vswitchd")
+    bridge = kernel.sockets / "br-int.mgmt"
+    until(lambda: listens(bridge), "the bridge")
+    end, number = time.monotonic() + 6, 0
+    while time.monotonic() < end:
+        number += 1
+        run("ovs-ofctl", "add-flow", f"unix:{bridge}", f"priority={number},actions=drop")
+        time.sleep(0.1)
+    assert waits(kernel)
+    until(lambda: not waits(kernel), "the end of the wait", 10)
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["after a boot", "in user space"])

@@ -121,7 +121,7 @@ class ChassisHeartbeat(StoppableThread):
             return
         self._next_reading = time.monotonic() + (interval or DEFAULT_INTERVAL)
         if self._datapath_watch is None:
-            self._datapath_watch = DatapathWatch(str(self._database), _DATAPATH_TIMEOUT)
+            self._datapath_watch = DatapathWatch(str(self._database), _DATAPATH_TIMEOUT, is_settled=False)
         else:
             self._datapath = judge_datapath_condition(self._datapath_watch.read_facts()) or self._datapath
 

@@ -15,7 +15,14 @@ from .external_ids import checked_datapath_type
 from .text import checked_device
 
 # In external_ids of ports that ovn-controller makes and removes.
-OVN_PORT_KEYS = ("ovn-localnet-port", "ovn-l2gateway-port", "ovn-l3gateway-port", "ovn-logical-patch-port")
+# Patch ports and tunnels (ovn/controller: patch.c, encaps.c).
+OVN_PORT_KEYS = (
+    "ovn-localnet-port",
+    "ovn-l2gateway-port",
+    "ovn-l3gateway-port",
+    "ovn-logical-patch-port",
+    "ovn-chassis-id",
+)
 
 
 class Bridge(t.NamedTuple):

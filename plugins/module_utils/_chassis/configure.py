@@ -88,6 +88,7 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
         elif southbound.endpoints:
             # Before the settings are removed: the next run knows by them whose rows these are.
             deleted, warnings = _delete_rows(params, southbound, actual, check_mode)
+        warnings += plan.kept
         if not check_mode:
             try:
                 plan, actual, next_cfg = database.write(plan, actual, rows, plan_for)

@@ -28,6 +28,9 @@ class Lookups(t.NamedTuple):
     lost: int
 
 
+CODES = ("conntrack_zones_missing", "upcall_handlers_missing", "packets_lost", "uplink_down")
+
+
 class DatapathProblem(t.NamedTuple):
     code: str
     cause: str

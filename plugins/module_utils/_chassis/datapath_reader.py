@@ -29,6 +29,9 @@ from .provider_networks import INTERFACE_COLUMNS, PORT_COLUMNS
 
 _PROGRAM = "ovs-vswitchd"
 _APART = 1.0  # seconds between two readings of the counters, at least
+_RESTART = (
+    60.0  # seconds that a new ovs-vswitchd may wait for the flows of the integration bridge (`_launchers/flows.py`)
+)
 _TABLES = {
     "Open_vSwitch": ["external_ids", "other_config"],
     "Bridge": ["name", "ports", "datapath_type"],
@@ -47,11 +50,11 @@ class _Reading(t.NamedTuple):
 class DatapathWatch:
     """Compares the counters with those of its last reading. The first one is when it is made."""
 
-    def __init__(self, database: str, seconds: float) -> None:
-        """`database` is that of Open vSwitch; each answer may take `seconds`."""
+    def __init__(self, database: str, seconds: float, *, is_settled: bool = True) -> None:
+        """`database` is that of Open vSwitch; each answer may take `seconds`. `is_settled`: ovs-vswitchd was not started together with the caller."""
         self._database, self._seconds = database, seconds
         self._socket = ""
-        self._last = self._read()
+        self._last = self._read()._replace(is_settled=is_settled)
 
     def end(self) -> dict[str, t.Any] | None:
         """Return the facts since it was made: of a second, or of the time that other work has taken."""
@@ -72,10 +75,13 @@ class DatapathWatch:
         bridge = bridge if bridge in bridges else min(bridges)
         kind = bridges[bridge]
         now, before = last.lookups.get(kind), first.lookups.get(kind)
-        # What is lost while ovs-vswitchd restarts is no fault, and a datapath that was created again counts from zero.
-        same = now and before and self._last.is_settled and first.is_settled and now.lost >= before.lost
         # A daemon that leaves the flows of the kernel alone has no handlers yet.
         waits = tables["Open_vSwitch"][0]["other_config"].get("flow-restore-wait") == "true"
+        restarts = waits and last.process is not None and time.time() - last.process[1] / 1e9 < _RESTART
+        # What is lost while ovs-vswitchd restarts is no fault, and a datapath that was created again counts from zero.
+        same = (
+            now and before and self._last.is_settled and first.is_settled and now.lost >= before.lost and not restarts
+        )
         return {
             "type": kind,
             "conntrack_zones": parse_conntrack_zones(self._ask("dpif/show-dp-features", bridge)),

@@ -38,9 +38,9 @@ class OwnedSettings(LocalDatabase):
         places = [("Bridge", [["ports", "includes", row["_uuid"]]]) for row in marked_ports]
         keys = decode(roots[0]["external_ids"]) if roots else {}
         integration = ("Bridge", [["name", "==", integration_bridge(keys)]])
-        ours, made, *holders = self.select(("Bridge", _MARKED), integration, *places, columns=columns)
-        bridges = {row["name"]: row for rows in (ours, made, *holders) for row in rows}
-        uuids = [uuid for row in (*ours, *made) for uuid in as_list(decode(row["ports"]))]
+        ours, integration_rows, *holders = self.select(("Bridge", _MARKED), integration, *places, columns=columns)
+        bridges = {row["name"]: row for rows in (ours, integration_rows, *holders) for row in rows}
+        uuids = [uuid for row in (*ours, *integration_rows) for uuid in as_list(decode(row["ports"]))]
         others = self.select(*(("Port", [["_uuid", "==", ["uuid", uuid]]]) for uuid in uuids))
         rows = {decode(row["_uuid"]): row for found in (marked_ports, *others) for row in found}
         ports = {row["name"]: row for row in rows.values()}

@@ -21,7 +21,7 @@ _NAMED = 5  # ports in one sentence
 def plan_absent(actual: ObservedChassis) -> ChassisPlan:
     """Return the plan that removes what is ours; `kept` names our bridges with ports of others.
 
-    The integration bridge counts as ours if a setting does: ovn-controller has made it for these.
+    The integration bridge counts as ours if the name of the chassis or its database does: ovn-controller has made it for these.
     """
     record = ownership.parse_owned(actual.external_ids.get(ownership.KEY))
     keys: dict[str, str | None] = {key: None for key in record.external_ids if key in actual.external_ids}
@@ -31,7 +31,8 @@ def plan_absent(actual: ObservedChassis) -> ChassisPlan:
     if rest != stored:
         keys[external_ids.CMS_OPTIONS] = rest
     put_record(keys, actual, ownership.Owned())
-    integration = external_ids.integration_bridge(actual.external_ids) if record != ownership.Owned() else None
+    is_chassis = record.external_ids & {external_ids.SYSTEM_ID, external_ids.REMOTE}
+    integration = external_ids.integration_bridge(actual.external_ids) if is_chassis else None
     bridges, kept = plan_removal(actual.bridges, actual.ports, integration)
     return ChassisPlan(keys, config, bridges, "absent" if actual.ssl and actual.ssl.ours else None, kept)
 
@@ -50,5 +51,8 @@ def plan_removal(
             continue
         plan.old_ports.update({p: name for p in sorted(bridge.ports) if ports[p].ours})
         if ours:
-            kept.append(f"Bridge {name} stays because ports of others are on it: {list_names(foreign, _NAMED)}.")
+            names = list_names(foreign, _NAMED)
+            kept.append(
+                f"Bridge {name} stays because ports of others are on it: {names}. Delete it when they are gone."
+            )
     return plan, kept

@@ -37,17 +37,20 @@ keep_flows() {
 
 await_flows() {
     integration_bridge
-    left=${OVS_FLOW_WAIT:-20} before=0
-    while [ "$left" -gt 0 ]; do
+    read -r began _ </proc/uptime
+    before=0
+    while :; do
         sleep 1
         count=$(ovs-ofctl -t 5 -O OpenFlow10,OpenFlow13,OpenFlow14,OpenFlow15 dump-aggregate "unix:$OVS_RUNDIR/$flows_of.mgmt" 2>/dev/null |
             sed -n 's/.*flow_count=\([0-9]*\).*/\1/p')
+        read -r seconds _ </proc/uptime
+        passed=$((${seconds%%.*} - ${began%%.*}))
         if [ "${count:-0}" -eq 0 ]; then
-            left=$((left - 1))
-            continue
+            [ "$passed" -lt "${OVS_FLOW_WAIT:-20}" ] || break
+        elif [ "$count" -le "$before" ] || [ "$passed" -ge 60 ]; then # they come in parts
+            break
         fi
-        [ "$count" -gt "$before" ] || break # they come in parts
-        before=$count
+        before=${count:-0}
     done
     until tell_flows remove Open_vSwitch . other_config flow-restore-wait; do sleep 1; done
     say "$flows_of has ${count:-0} flows"
@@ -59,7 +62,7 @@ SCRIPT = (
 # Written by Ansible: changes are lost. The kernel goes on with its flows while ovs-vswitchd restarts.
 #
 #   flows keep     before the start
-#   flows await    after it: until br-int has all its flows again, or 20 s have passed without any
+#   flows await    after it: until br-int has its flows again, at most 60 s; 20 s without any
 set -u
 LC_ALL=C
 export LC_ALL

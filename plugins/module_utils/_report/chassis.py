@@ -12,7 +12,7 @@ import typing as t
 
 from .._api.chassis_status import LOSES_PACKETS
 from .._chassis.claims import shared_values
-from .._chassis.datapath import judge_datapath, reason_of
+from .._chassis.datapath import CODES, judge_datapath, reason_of
 from .._chassis.lists import mappings_with_blanks
 from .._chassis.southbound_rows import gateway_warning
 from .._kubernetes.timestamps import format_timestamp, time_of
@@ -21,9 +21,7 @@ from .findings import ReportFindings, Result, cause_of, format_line
 from .installation import Installation
 
 _NAMED = 3  # ports or hosts in one message
-# Root on a node may write any reason.
-_DATAPATH = ("conntrack_zones_missing", "upcall_handlers_missing", "packets_lost", "uplink_down")
-_CODES = {reason_of(code): code for code in _DATAPATH}
+_CODES = {reason_of(code): code for code in CODES}
 _CHASSIS_LINES = 6  # the rest is counted; all of it is in the facts
 
 
@@ -184,6 +182,7 @@ def _report_datapaths(
     """
     for name, condition in unhealthy.items():
         message = cause_of({"msg": condition["message"]}).removeprefix(LOSES_PACKETS)
+        # Root on a node may write any reason.
         section.problem(_CODES.get(condition["reason"], "packets_lost"), f"Chassis {name}: {message}.")
     by_type: dict[str, list[str]] = {}
     for name, datapath in datapaths.items():
@@ -195,9 +194,9 @@ def _report_datapaths(
         others = ", ".join(sorted(by_type.keys() - {kind}))
         section.warning(
             "datapath_types_mixed",
-            f"Datapath types differ: {kind} on {len(names)} of {len(datapaths)} hypervisors ({list_names(names, _NAMED)}), {others} on the others. "
+            f"Datapath types differ: {kind} on {len(names)} of {len(datapaths)} machines ({list_names(names, _NAMED)}), {others} on the others. "
             "Usually ovn_hypervisor_datapath_type is set for some of them alone: set it in the variables of their group. "
-            "If only some are meant to use DPDK, add datapath_types_mixed to ovn_verify_acknowledge.",
+            "If that is intended, add datapath_types_mixed to ovn_verify_acknowledge.",
         )
 
 

@@ -138,14 +138,14 @@ def test_chassis_of_a_cluster_are_what_its_api_server_says() -> None:
 )
 def test_chassis_of_a_cluster_whose_datapath_loses_packets_is_a_problem(reason: str, code: str) -> None:
     message = "The datapath loses packets: bridge br-ex has no port with a link, down: eth1. Check that the port is up."
+    unhealthy = {"type": "DatapathHealthy", "status": "False", "reason": reason, "message": message}
+    ready, silent = ({"type": "Ready", "status": status, "reason": "x", "message": "x"} for status in ("True", "False"))
     conditions = {
-        "worker1": {"type": "DatapathHealthy", "status": "False", "reason": reason, "message": message},
-        "worker2": {"type": "DatapathHealthy", "status": "Unknown", "reason": "NotSeen", "message": "x"},
-        "worker3": {"type": "Ready", "status": "False", "reason": "NoHeartbeat", "message": "x"},
+        "worker1": [ready, unhealthy],
+        "worker2": [ready, {**unhealthy, "status": "Unknown"}],
+        "worker3": [silent, unhealthy],  # of an agent that may have died
     }
-    resources = [
-        {"spec": {"systemId": name}, "status": {"conditions": [condition]}} for name, condition in conditions.items()
-    ]
+    resources = [{"spec": {"systemId": name}, "status": {"conditions": found}} for name, found in conditions.items()]
     answer = report(
         {"hypervisors": CLUSTER},
         central=[],

@@ -107,14 +107,17 @@ def test_removal_spares_what_others_made() -> None:
     plan, kept = plan_removal(bridges, ports)
     assert plan.old_bridges == ["ours"]
     assert plan.old_ports == {"eth2": "shared", "eth3": "foreign"}
-    assert kept == ["Bridge shared stays because ports of others are on it: theirs."]
+    assert kept == ["Bridge shared stays because ports of others are on it: theirs. Delete it when they are gone."]
 
 
 def test_removal_of_the_integration_bridge_waits_for_its_guests() -> None:
     bridges = {"br-int": Bridge("", frozenset({"br-int", "patch", "tap1"}))}
     ports = {"br-int": BridgePort("br-int"), "patch": BridgePort("br-int", ovn=True), "tap1": BridgePort("br-int")}
     plan, kept = plan_removal(bridges, ports, "br-int")
-    assert (plan.old_bridges, kept) == ([], ["Bridge br-int stays because ports of others are on it: tap1."])
+    assert (plan.old_bridges, kept) == (
+        [],
+        ["Bridge br-int stays because ports of others are on it: tap1. Delete it when they are gone."],
+    )
     without = {"br-int": Bridge("", frozenset({"br-int", "patch"}))}
     assert plan_removal(without, ports, "br-int")[0].old_bridges == ["br-int"]
     assert not plan_removal(without, ports)[0].old_bridges

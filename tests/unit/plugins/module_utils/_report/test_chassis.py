@@ -70,17 +70,17 @@ def datapath(kind: str) -> dict[str, t.Any]:
         pytest.param(["system"], "", id="the only one, in the kernel"),
         pytest.param(
             ["system", "netdev", "system"],
-            "netdev on 1 of 3 hypervisors (hv1), system on the others.",
+            "netdev on 1 of 3 machines (hv1), system on the others.",
             id="one in userspace",
         ),
         pytest.param(
             ["netdev"] * 6 + ["system"] * 5,
-            "system on 5 of 11 hypervisors (hv6, hv7, hv8 and 2 more), netdev on the others.",
+            "system on 5 of 11 machines (hv6, hv7, hv8 and 2 more), netdev on the others.",
             id="more than are named",
         ),
         pytest.param(
             ["system", "netdev"],
-            "netdev on 1 of 2 hypervisors (hv1), system on the others.",
+            "netdev on 1 of 2 machines (hv1), system on the others.",
             id="as many of each",
         ),
     ],
