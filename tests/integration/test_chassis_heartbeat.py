@@ -142,8 +142,10 @@ class Node:
         self.machine.vsctl("--no-wait", "set", "Open_vSwitch", ".", WAIT)
         self.machine.daemons["ovs-vswitchd"].kill()
         self.machine.start_vswitchd()
-        until(lambda: listens(self.machine.directory / "ovs-vswitchd.ctl"), "ovs-vswitchd")
-        os.utime(self.machine.directory / "ovs-vswitchd.ctl", (time.time() - 100,) * 2)
+        control = self.machine.directory / "ovs-vswitchd.ctl"
+        until(lambda: listens(control), "ovs-vswitchd")
+        until(lambda: "dpctl/show" in run("ovs-appctl", "-t", str(control), "list-commands"), "its commands")
+        os.utime(control, (time.time() - 100,) * 2)
 
     def end_wait(self) -> None:
         self.machine.vsctl("--no-wait", "remove", "Open_vSwitch", ".", *WAIT.partition("=")[0].split(":"))
