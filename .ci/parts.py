@@ -31,7 +31,7 @@ OWN_PARTS = ("integration", "molecule", "chaos")
 WITH_DAEMONS = ("oldest",)
 # The versions of ansible-core beside the one of all other parts.
 VERSIONS = ("oldest", "newest")
-DATAPATH = ("tests/integration/test_datapath.py", "tests/integration/test_datapath_pods.py")
+DATAPATH = "tests/integration/test_datapath.py"
 # Debian's releases whose kernels the test bed builds for it.
 KERNELS = ("bookworm", "trixie")
 # Tests of timing run at the same time: what only computes yields to them.
@@ -162,7 +162,7 @@ def parts_of_this_project(turn: int | None = None) -> list[Part]:
     # Hypervisors that switch packets in a kernel of their own, of one release. Nearly all of its time it waits, as chaos does.
     for suite in sorted(names_in_turn(KERNELS, turn)):
         build = Part(f"kernel {suite}", ("tests/testbed/kernel/build", suite), ("packages",), YIELDS)
-        words = (*DATAPATH, "-m", "own_machines", "-n0", "-k", f"{suite}-kernel")
+        words = (DATAPATH, "-m", "own_machines", "-n0", "-k", f"{suite}-kernel")
         story = session("integration", f"kernel {suite}", "integration loopback", build.name, "tools", arguments=words)
         parts += [build, story]
     former, versions = "tools", names_in_turn(VERSIONS, turn)

@@ -280,12 +280,12 @@ def test_tunnels_pass_a_managed_firewall(site: Site) -> None:
 
 
 def test_an_uplink_that_is_down_is_a_problem(site: Site) -> None:
-    site.on("hypervisor2", "ip link set prov0 down")
+    site.on("hypervisor2", "systemctl stop systemd-networkd.socket systemd-networkd; ip link set prov0 down")  # it would bring it up again
     try:
         text = site.playbook("verify", fails=True)
         assert re.search(r"Chassis hypervisor2: bridge br-ex of physical network physnet1 .*prov0 is down", text), text
     finally:
-        site.on("hypervisor2", "ip link set prov0 up")
+        site.on("hypervisor2", "systemctl start systemd-networkd")
 
 
 def test_absent_leaves_nothing_in_the_kernel(site: Site) -> None:
