@@ -206,6 +206,9 @@ class ApiServer:
         """SIGSTOP: it still accepts connections and never answers."""
         assert self.apiserver is not None
         self.apiserver.signal(signal.SIGSTOP)
+        # A thread that has a processor stops later than the signal is sent, and may answer a connection before.
+        tasks = pathlib.Path(f"/proc/{self.apiserver.pid}/task")
+        until(lambda: {one.read_text().rpartition(") ")[2][0] for one in tasks.glob("*/stat")} == {"T"}, "it to stop")
 
     def thaw(self) -> None:
         assert self.apiserver is not None

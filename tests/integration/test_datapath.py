@@ -280,7 +280,9 @@ def test_tunnels_pass_a_managed_firewall(site: Site) -> None:
 
 
 def test_an_uplink_that_is_down_is_a_problem(site: Site) -> None:
-    site.on("hypervisor2", "systemctl stop systemd-networkd.socket systemd-networkd; ip link set prov0 down")  # it would bring it up again
+    site.on(
+        "hypervisor2", "systemctl stop systemd-networkd.socket systemd-networkd; ip link set prov0 down"
+    )  # it would bring it up again
     try:
         text = site.playbook("verify", fails=True)
         assert re.search(r"Chassis hypervisor2: bridge br-ex of physical network physnet1 .*prov0 is down", text), text
