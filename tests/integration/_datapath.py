@@ -49,15 +49,17 @@ class Site:
     def machines(self, *words: str) -> str:
         return self._run(str(MACHINES), *words)
 
-    def playbook(self, name: str, *words: str) -> str:
+    def playbook(self, name: str, *words: str, fails: bool = False) -> str:
         inventory = self.folder / "sandbox" / "inventory.yml"
         program = str(ROOT / ".venv/bin/ansible-playbook")
-        return self._run(program, "-i", str(inventory), f"c5c3.ovn.{name}", *words)
+        return self._run(program, "-i", str(inventory), f"c5c3.ovn.{name}", *words, fails=fails)
 
-    def _run(self, *words: str) -> str:
+    def _run(self, *words: str, fails: bool = False) -> str:
         done = subprocess.run(words, env=self._environment, capture_output=True, text=True, timeout=900, check=False)
         logs = "".join(log.read_text()[-3000:] for log in sorted((self.folder / "sandbox").glob("*.log")))
-        assert done.returncode == 0, f"{' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}\n{logs}"
+        assert (done.returncode != 0) == fails, (
+            f"{' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}\n{logs}"
+        )
         return done.stdout
 
     def start(self, host: str, command: str) -> subprocess.Popen[str]:

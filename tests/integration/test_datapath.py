@@ -80,7 +80,10 @@ def networks(site: Site) -> Site:
     commands = [
         "ls-add inside",
         *(f"lsp-add {'provider100' if name.startswith('tagged') else 'inside'} {name}" for name in GUESTS),
-        *(f"lsp-set-addresses {name} '{mac} {address.split('/')[0]}'" for name, (_h, mac, address) in GUESTS.items()),
+        *(
+            f"lsp-set-addresses {name} '{mac} {address.partition('/')[0]}'"
+            for name, (_h, mac, address) in GUESTS.items()
+        ),
         "lr-add router",
         "lrp-add router router-inside 02:00:00:00:01:01 10.0.0.1/24",
         "lsp-add inside inside-router",
@@ -279,6 +282,16 @@ def test_tunnels_pass_a_managed_firewall(site: Site) -> None:
     assert re.search(r"hypervisor1 -> hypervisor2: 5 of 5 answers", text), text
 
 
+def test_an_uplink_that_is_down_is_a_problem(site: Site) -> None:
+    # The network's manager would bring it up again.
+    site.on("hypervisor2", "systemctl stop systemd-networkd.socket systemd-networkd; ip link set prov0 down")
+    try:
+        text = site.playbook("verify", fails=True)
+    finally:
+        site.on("hypervisor2", "systemctl start systemd-networkd.socket systemd-networkd; ip link set prov0 up")
+    assert re.search(r"Chassis hypervisor2: bridge br-ex of physical network physnet1 .*prov0 is down", text), text
+
+
 def test_absent_leaves_nothing_in_the_kernel(site: Site) -> None:
     """Neither a datapath nor a device of tunnels nor a flow, but the bridges of others with their interfaces."""
     site.playbook("ping")  # which removes its guests
@@ -295,3 +308,17 @@ def test_absent_leaves_nothing_in_the_kernel(site: Site) -> None:
         assert not re.search(r"ovs-system|ovs-netdev|system@|netdev@", left[host]), left
     assert "192.0.2.200/32" in left["hypervisor1"]
     assert "tunnel(" not in site.on("hypervisor1", "ovs-appctl dpctl/dump-flows")
+
+
+def test_what_a_kernel_lacks_is_named(site: Site) -> None:
+    """A module that is missing, and one that was built for another kernel."""
+    if not site.has_kernel:
+        pytest.skip("a datapath in userspace needs no module")
+    find = 'find /lib/modules/"$(uname -r)" -name {}.ko'
+    unload = "{ ovs-dpctl del-dp ovs-system || true; } && modprobe -r vport_geneve openvswitch geneve"
+    site.on("hypervisor3", f"systemctl stop openvswitch-switch && {unload}")
+    damage = f"rm $({find.format('geneve')}) && sed -i s/vermagic=6/vermagic=5/ $({find.format('openvswitch')})"
+    site.on("hypervisor3", f"{damage} && depmod")
+    text = site.playbook("precheck", "--limit", "hypervisor3", fails=True)
+    assert re.search(r"kernel_module hypervisor3: kernel \S+ has no .*geneve", text), text
+    assert re.search(r"kernel_module hypervisor3: kernel \S+ cannot load .*openvswitch, built for another", text), text

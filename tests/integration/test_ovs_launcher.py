@@ -452,3 +452,17 @@ def test_a_port_that_was_removed_while_ours_was_away(left: Node) -> None:
     mark.write_text("an earlier boot\n")
     left.start("vswitchd")
     until(lambda: "this node has another Open vSwitch" in left.log("vswitchd"), "the reason")
+
+
+def test_a_node_that_has_just_booted_is_given_time(node: Node) -> None:
+    """Open vSwitch 3.1 would have no thread for new packets (`_launchers/flows.py`)."""
+    node.start("database")
+    node.until_ready("database")
+    uptime = node.directory / "uptime"
+    uptime.write_text("6.90 12.00\n")
+    exec_in, command = node.command("vswitchd")[:4], node.command("vswitchd")[4:]
+    began = time.monotonic()
+    just_booted = ["sh", "-c", 'mount --bind "$0" /proc/uptime && exec "$@"', str(uptime)]
+    node.daemons["vswitchd"] = Daemon([*exec_in, *just_booted, *command], node.directory / "vswitchd.log")
+    node.until_ready("vswitchd")
+    assert time.monotonic() - began >= 4

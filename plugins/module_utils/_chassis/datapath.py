@@ -40,16 +40,12 @@ class DatapathProblem(t.NamedTuple):
 class DatapathTexts(t.NamedTuple):
     """What a next step names."""
 
-    restart: str
     datapath_type: str
     mappings: str
 
 
-ON_MACHINES = DatapathTexts(
-    "Run systemctl restart ovs-vswitchd.service there", "ovn_hypervisor_datapath_type", "ovn_hypervisor_bridge_mappings"
-)
+ON_MACHINES = DatapathTexts("ovn_hypervisor_datapath_type", "ovn_hypervisor_bridge_mappings")
 IN_PODS = DatapathTexts(
-    "Restart ovs-vswitchd there",
     "ovs.datapathType of the OVNCluster",
     "bridgeMappings of the OVNCluster or the annotation of the node",
 )
@@ -89,7 +85,7 @@ def uplinks_down(mappings: str, tables: t.Mapping[str, t.Sequence[Row]]) -> list
 
 
 def judge_datapath(facts: Row | None, texts: DatapathTexts = ON_MACHINES) -> list[DatapathProblem]:
-    """Return what makes this datapath lose packets; nothing of what is not known (None)."""
+    """Return what makes this datapath lose packets; nothing of what is not known (None), as the handlers of pods."""
     if not facts:
         return []
     problems = []
@@ -99,7 +95,7 @@ def judge_datapath(facts: Row | None, texts: DatapathTexts = ON_MACHINES) -> lis
         problems.append(DatapathProblem("conntrack_zones_missing", cause, step))
     if facts["type"] == "system" and facts["handlers"] == 0:
         cause = "ovs-vswitchd has no handler thread, so each packet without a flow in the kernel is lost"
-        step = f"{texts.restart}; Open vSwitch 3.1.0 needs that if it has started within 10 s of the boot"
+        step = "Run systemctl restart ovs-vswitchd.service there; Open vSwitch 3.1.0 needs that if it has started within 10 s of the boot"
         problems.append(DatapathProblem("upcall_handlers_missing", cause, step))
     if facts["lost"]:
         missed = max(facts["missed"], facts["lost"])

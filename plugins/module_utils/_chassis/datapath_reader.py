@@ -47,6 +47,10 @@ class _Reading(t.NamedTuple):
     is_settled: bool = True  # the reading before it was one of the same process
 
 
+def _is_young(process: tuple[int, int] | None) -> bool:
+    return process is not None and time.time() - process[1] / 1e9 < _RESTART
+
+
 class DatapathWatch:
     """Compares the counters with those of its last reading. The first one is when it is made."""
 
@@ -77,11 +81,9 @@ class DatapathWatch:
         now, before = last.lookups.get(kind), first.lookups.get(kind)
         # A daemon that leaves the flows of the kernel alone has no handlers yet.
         waits = tables["Open_vSwitch"][0]["other_config"].get("flow-restore-wait") == "true"
-        restarts = waits and last.process is not None and time.time() - last.process[1] / 1e9 < _RESTART
         # What is lost while ovs-vswitchd restarts is no fault, and a datapath that was created again counts from zero.
-        same = (
-            now and before and self._last.is_settled and first.is_settled and now.lost >= before.lost and not restarts
-        )
+        is_settled = self._last.is_settled and first.is_settled and not (waits and _is_young(last.process))
+        same = now and before and is_settled and now.lost >= before.lost
         return {
             "type": kind,
             "conntrack_zones": parse_conntrack_zones(self._ask("dpif/show-dp-features", bridge)),

@@ -31,7 +31,7 @@ ENCAPSULATIONS = ("geneve", "vxlan")
 DATAPATH_TYPES = ("system", "netdev")
 # Milliseconds for a restarted ovn-controller to compute its flows before it clears those that are there: without, packets are lost.
 # OVN 25.09 and later knows by itself when it is ready, and ignores the key.
-WAIT_BEFORE_CLEAR = {"ovn-ofctrl-wait-before-clear": "4000"}
+WAIT_BEFORE_CLEAR = {"ovn-ofctrl-wait-before-clear": "8000"}
 _SPECIFIC = ("hostname", "ct-zone-range")  # beside keys that begin with ovn-
 
 ArgumentSpec = dict[str, t.Any]

@@ -29,7 +29,7 @@ SCRIPT = r"""#!/bin/sh
 #   OVS_OTHERS_PAUSE         seconds between two looks at another Open vSwitch on this node (5); ours does not start beside it
 #   OVS_UNDERLAY_BRIDGE, OVS_UNDERLAY_INTERFACE   optional, together: the bridge gets the interface with its addresses and routes
 #   OVS_UNDERLAY_TRIES       how often, every 5 s, to check for an address of the interface after a boot (12) before those of the last one count
-#   OVS_FLOW_WAIT            seconds that a kernel datapath goes on with its old flows while br-int has none (20)
+#   OVS_FLOW_WAIT            seconds that a kernel datapath goes on with its old flows while br-int has none (30)
 #   OVN_RUNDIR               sockets of ovn-controller; the agent makes the file `settled` there
 #   OVS_MODE                 host: the Open vSwitch belongs to the node, so ovn-controller does not start beside another one
 #   OVN_PRIVATE_KEY, OVN_CERTIFICATE, OVN_CA_CERTIFICATE   optional, together

@@ -46,7 +46,7 @@ await_flows() {
         read -r seconds _ </proc/uptime
         passed=$((${seconds%%.*} - ${began%%.*}))
         if [ "${count:-0}" -eq 0 ]; then
-            [ "$passed" -lt "${OVS_FLOW_WAIT:-20}" ] || break
+            [ "$passed" -lt "${OVS_FLOW_WAIT:-30}" ] || break
         elif [ "$count" -le "$before" ] || [ "$passed" -ge 60 ]; then # they come in parts
             break
         fi
@@ -62,7 +62,7 @@ SCRIPT = (
 # Written by Ansible: changes are lost. The kernel goes on with its flows while ovs-vswitchd restarts.
 #
 #   flows keep     before the start
-#   flows await    after it: until br-int has its flows again, at most 60 s; 20 s without any
+#   flows await    after it: until br-int has its flows again, at most 60 s; 30 s without any
 set -u
 LC_ALL=C
 export LC_ALL

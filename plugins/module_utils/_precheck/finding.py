@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._chassis.datapath import CODES as DATAPATH_CODES
 from .._errors import InvalidInput
 from .._precheck_kubernetes.findings import CODES as CLUSTER_CODES
 from .._precheck_kubernetes.findings import Finding
@@ -31,10 +32,7 @@ MACHINE_CODES = (
     "disk_space",
     "file_system",
     "kernel_module",
-    "conntrack_zones_missing",
-    "upcall_handlers_missing",
-    "packets_lost",
-    "uplink_down",
+    *DATAPATH_CODES,
     # The network
     "address_unusable",
     "address_unresolved",

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
+from .._chassis.datapath import CODES as DATAPATH_CODES
+
 PROBLEMS = frozenset(
     {
         # hosts and what their daemons answer
@@ -65,10 +67,7 @@ PROBLEMS = frozenset(
         "duplicate_encapsulation_ip",
         "duplicate_hostname",
         "port_bound_elsewhere",
-        "conntrack_zones_missing",
-        "upcall_handlers_missing",
-        "packets_lost",
-        "uplink_down",
+        *DATAPATH_CODES,
         "chassis_certificate_missing",
         "chassis_certificate_expired",
         "metadata_agent_certificate_expired",

@@ -149,7 +149,7 @@ def test_problems(changes: dict[str, t.Any], expected: dict[str, str]) -> None:
 
 
 def test_next_steps_in_pods_name_no_unit_and_no_option_of_a_machine() -> None:
-    facts = {**HEALTHY, "conntrack_zones": False, "handlers": 0, "lost": 3, "uplinks_down": [UPLINK]}
+    facts = {**HEALTHY, "conntrack_zones": False, "handlers": None, "lost": 3, "uplinks_down": [UPLINK]}
     steps = " ".join(one.next_step for one in judge_datapath(facts, IN_PODS))
     assert not [word for word in ("systemctl", ".service", "ovn_hypervisor_") if word in steps]
     assert "set ovs.datapathType of the OVNCluster to netdev" in steps
