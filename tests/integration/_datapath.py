@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -9,7 +10,10 @@ import pathlib
 import re
 import subprocess
 import time
+import typing as t
 
+import pytest
+import yaml
 from cloud_machines import ssh_command
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -62,10 +66,13 @@ class Site:
         )
         return done.stdout
 
+    def address(self, host: str) -> str:
+        inventory = yaml.safe_load((self.folder / "sandbox" / "inventory.yml").read_text())
+        groups = inventory["sandbox"]["children"].values()
+        return next(group["hosts"][host]["ansible_host"] for group in groups if host in group["hosts"])
+
     def start(self, host: str, command: str) -> subprocess.Popen[str]:
-        octet = {"central1": 11, "hypervisor1": 21, "hypervisor2": 22, "hypervisor3": 23}[host]
-        address = f"2001:db8:{NETWORK.replace('.', ':')}::{octet}" if self.kind == "ipv6" else f"{NETWORK}.{octet}"
-        words = ssh_command(self.state, address, command)
+        words = ssh_command(self.state, self.address(host), command)
         return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def on(self, host: str, command: str) -> str:
@@ -86,6 +93,26 @@ class Seen:
     stream_pause: float
     error: str
     flows_after: float
+
+
+@contextlib.contextmanager
+def running_site(site: Site, config: pytest.Config) -> t.Iterator[str]:
+    """Roll the site out, with the stream's server on hypervisor2, and give the report. What its tests have seen is printed at the end."""
+    if os.geteuid() != 0:
+        pytest.skip("!!! NOT TESTED HERE: machines need root")
+    site.sandbox("down")  # of a run that was killed
+    try:
+        report = site.sandbox("up")
+        assert "OVN is healthy" in report
+        for host in ("hypervisor1", "hypervisor2"):
+            copy_stream(site, host)
+        echo = "systemd-run --quiet --unit=echo ip netns exec c5c3-ping python3 /run/stream.py serve 5001"
+        site.on("hypervisor2", echo)
+        yield report
+    finally:
+        site.sandbox("down")
+        with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+            print("", *(f"{site.suite} {site.kind}: {line}" for line in site.seen), sep="\n")
 
 
 def copy_stream(site: Site, host: str) -> None:

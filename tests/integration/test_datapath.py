@@ -14,7 +14,7 @@ import time
 import typing as t
 
 import pytest
-from _datapath import NORTHBOUND, Site, add_ports, copy_stream, watch
+from _datapath import NORTHBOUND, Site, add_ports, copy_stream, running_site, watch
 
 pytestmark = pytest.mark.own_machines
 HANDLERS = "cat /proc/$(pidof ovs-vswitchd)/task/*/comm | grep -c ^handler"
@@ -29,26 +29,10 @@ POSTINST = "/var/lib/dpkg/info"  # what dpkg runs at the end of an upgrade
     ids="-".join,
 )
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Site]:
-    if os.geteuid() != 0:
-        pytest.skip("!!! NOT TESTED HERE: machines need root")
     site = Site(tmp_path_factory.mktemp("datapath"), *request.param)
-    site.sandbox("down")  # of a run that was killed
-    try:
-        report = site.sandbox("up")
-        assert "OVN is healthy" in report
+    with running_site(site, request.config) as report:
         assert re.search(r"hypervisor1 -> hypervisor2: 5 of 5 answers.*geneve", report)
-        for host in ("hypervisor1", "hypervisor2"):
-            copy_stream(site, host)
-        site.on(
-            "hypervisor2", "systemd-run --quiet --unit=echo ip netns exec c5c3-ping python3 /run/stream.py serve 5001"
-        )
         yield site
-    finally:
-        site.sandbox("down")
-        with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-            print(
-                *("", *(f"{suite} {kind}: {line}" for suite, kind in [request.param] for line in site.seen)), sep="\n"
-            )
 
 
 def test_a_rollout_and_the_run_after_it(site: Site) -> None:

@@ -5,12 +5,11 @@ The nodes of the test clusters have no such kernel. So a machine with a kernel o
 
 from __future__ import annotations
 
-import os
 import re
 import typing as t
 
 import pytest
-from _datapath import NETWORK, Site, copy_stream, watch
+from _datapath import Site, copy_stream, running_site, watch
 from _machine_pods import FOLDER, IMAGE, MachinePod
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.archive import build_archive
@@ -46,7 +45,7 @@ class Node:
         names = {"tls.key": "chassis-key.pem", "tls.crt": "chassis-cert.pem", "ca.crt": "ca.pem"}
         secret = {key: site.on(HOST, f"base64 -w0 /etc/ovn/tls/{name}") for key, name in names.items()}
         spec = parse_spec({"encapsulation": {"cidr": "172.31.0.0/24"}}, name="ovn", namespace="ovn")
-        southbound = [f"ssl:{NETWORK}.{octet}:6642" for octet in (11, 12, 13)]
+        southbound = [f"ssl:{site.address(f'central{number}')}:6642" for number in (1, 2, 3)]
         manifests = hypervisor_manifests(
             spec,
             name="ovn",
@@ -62,7 +61,7 @@ class Node:
             one["metadata"]["name"]: one for one in manifests if one["kind"] == "ConfigMap"
         }
         objects["ovn-tls"] = {"kind": "Secret", "data": secret}
-        fields = {"spec.nodeName": HOST, "status.hostIP": f"{NETWORK}.21"}
+        fields = {"spec.nodeName": HOST, "status.hostIP": site.address(HOST)}
         self.pods = {
             one["metadata"]["name"]: MachinePod(
                 one["metadata"]["name"], one["spec"]["template"]["spec"], objects, fields
@@ -99,23 +98,14 @@ class Node:
 
 @pytest.fixture(scope="module", params=["bookworm", "trixie"], ids="{}-kernel".format)
 def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Node]:
-    if os.geteuid() != 0:
-        pytest.skip("!!! NOT TESTED HERE: machines need root")
     site = Site(tmp_path_factory.mktemp("pods"), request.param, "kernel", hypervisors=2)
-    site.sandbox("down")  # of a run that was killed
-    try:
-        assert "OVN is healthy" in site.sandbox("up")
-        copy_stream(site, "hypervisor2")
+    with running_site(site, request.config):
         node = Node(site)
         site.playbook("hypervisors", "--limit", HOST, "-e", "ovn_hypervisor_state=absent")
         site.on(HOST, "systemctl disable --quiet --now openvswitch-switch ovs-record-hostname")
         node.boot("poweroff")
         node.start()
         yield node
-    finally:
-        site.sandbox("down")
-        with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-            print("", *(f"{request.param} pods: {line}" for line in site.seen), sep="\n")
 
 
 def test_the_kernel_loads_the_datapath_for_the_pod(node: Node) -> None:
