@@ -78,7 +78,8 @@ class Node:
     def start(self) -> None:
         """As kubelet does it after a boot, then a guest is plugged. The image has what the packages of the machine have."""
         tree = (self.site.state / HOST / "settings").read_text().split()[2]
-        self.site.on(HOST, f"mkdir -p {IMAGE}; mount -t hostfs none {IMAGE} -o ro,{tree}")
+        mount = f"mount -t hostfs none {IMAGE} -o ro"
+        self.site.on(HOST, f"mkdir -p {IMAGE}; {mount},hostfs={tree} 2>/dev/null || {mount},{tree}")  # Linux 6.12, 6.1
         for pod in self.pods.values():
             script = f"root/pod-{pod.name}"
             (self.site.state / HOST / "root" / script).write_text(f"{pod.create}\n{pod.start()}")
@@ -117,9 +118,7 @@ def test_the_kernel_loads_the_datapath_for_the_pod(node: Node) -> None:
         assert re.search(r"NoNewPrivs:\s*1", status)
 
 
-# A new ovs-vswitchd makes the device of the tunnels again. That takes 40 ms, or up to 170 while all others that have lost their database want the only
-# processor, too: what is sent meanwhile is lost.
-FEW = 20
+FEW = 5
 # Name: pod, containers that are killed (none: another pod takes its place), datagrams that may be lost
 EVENTS = {
     "the pod of Open vSwitch is replaced": (OVS, [], FEW),
@@ -141,9 +140,9 @@ def test_containers_restart_under_traffic(node: Node, event: str) -> None:
         seen = watch(site, event, pod.kill(*killed) if killed else pod.replace, 30)
         node.until_ready()
         assert (seen.stream_lost, seen.error) == (0, "")
-        if seen.lost <= most:
+        if seen.lost_with_tunnel <= most:
             return
-        assert seen.lost < 50
+        assert seen.lost_with_tunnel < 50
     pytest.fail(f"More than {most} packets were lost each time: {site.seen[-3:]}")
 
 
