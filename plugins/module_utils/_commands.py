@@ -3,12 +3,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PRIVATE to the collection: may change at any time.
 
-How commands are run and found on the host: by the methods of AnsibleModule.
+How commands are run and found on the host.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import tempfile
 import typing as t
+
+from ._errors import OvnError
 
 Answer = tuple[int, str, str]
 """Exit code, standard output, standard error."""
@@ -16,24 +22,34 @@ Runner = t.Callable[[list[str], dict[str, str]], Answer]
 """`runner(command, environment)` returns the answer of a command."""
 
 
-class Module(t.Protocol):
-    """The part of AnsibleModule that is needed."""
-
-    def run_command(self, args: list[str], *, environ_update: dict[str, str] | None = None) -> t.Any: ...
-
-    def get_bin_path(self, arg: str, *, opt_dirs: list[str] | None = None) -> t.Any: ...
-
-
 class Commands:
     """Commands of the managed host."""
 
-    def __init__(self, module: Module) -> None:
-        self._module = module
-
     def run(self, command: t.Sequence[str], environment: t.Mapping[str, str] | None = None) -> Answer:
-        code, out, err = self._module.run_command(list(command), environ_update=dict(environment or {}))
-        return code, str(out), str(err)
+        """Return the answer of the command, which gets these variables besides those that there are; `OvnError` if it cannot be run.
+
+        AnsibleModule.run_command loses the output of a command that takes more than a second on a busy host (ansible/ansible#51393). Files, and not
+        pipes, so that a daemon which the command leaves behind is not waited for.
+        """
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            try:
+                done = subprocess.run(
+                    list(command),
+                    env={**os.environ, **(environment or {})},
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    check=False,
+                )
+            except OSError as e:
+                raise OvnError(f"Cannot run {command[0]}: {e.strerror}.") from e
+            return done.returncode, _content(out), _content(err)
 
     def find(self, program: str) -> str:
         """Return the path of the program, empty if it is not installed."""
-        return self._module.get_bin_path(program, opt_dirs=["/usr/sbin", "/sbin"]) or ""
+        return shutil.which(program, path=f"/usr/sbin:/sbin:{os.environ.get('PATH', os.defpath)}") or ""
+
+
+def _content(file: t.IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")

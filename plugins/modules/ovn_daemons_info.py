@@ -210,7 +210,7 @@ from ..module_utils._host.daemons import OPTIONS, read_host_daemons
 def main() -> t.NoReturn:
     module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
     try:
-        result = read_host_daemons(module.params, Commands(module))
+        result = read_host_daemons(module.params, Commands())
     except OvnError as e:
         module.fail_json(**e.as_result())
     module.exit_json(changed=False, **result)

@@ -153,7 +153,7 @@ from ..module_utils._host.firewall import OPTIONS, apply_firewall
 def main() -> t.NoReturn:
     module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
     try:
-        result = apply_firewall(module.params, Commands(module), check_mode=module.check_mode)
+        result = apply_firewall(module.params, Commands(), check_mode=module.check_mode)
     except OvnError as e:
         module.fail_json(**e.as_result())
     module.exit_json(**result)

@@ -67,7 +67,7 @@ def is_foreign(supervisor: Supervisor) -> bool:
 
 def main() -> t.NoReturn:
     module = AnsibleModule(argument_spec={}, supports_check_mode=True)
-    supervision = Supervision(Commands(module).run, socket.gethostname())
+    supervision = Supervision(Commands().run, socket.gethostname())
     try:
         found = [one for one in find_processes() if one.name == "northd" and is_foreign(one.supervisor)]
         for process in found:

@@ -224,7 +224,7 @@ def main() -> t.NoReturn:
         supports_check_mode=True,
     )
     try:
-        result = read_state(module.params, Commands(module))
+        result = read_state(module.params, Commands())
     except OvnError as e:
         module.fail_json(**e.as_result())
     for warning in result.pop("warnings"):

@@ -132,7 +132,7 @@ from ..module_utils._host.packages import OPTIONS, read_packages
 def main() -> t.NoReturn:
     module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
     try:
-        result = read_packages(module.params, Commands(module))
+        result = read_packages(module.params, Commands())
     except OvnError as e:
         module.fail_json(**e.as_result())
     module.exit_json(changed=False, **result)

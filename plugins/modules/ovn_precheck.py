@@ -193,7 +193,7 @@ def main() -> t.NoReturn:
         supports_check_mode=True,
     )
     try:
-        module.exit_json(changed=False, facts=measure(module.params, Commands(module)))
+        module.exit_json(changed=False, facts=measure(module.params, Commands()))
     except OvnError as e:
         module.fail_json(**e.as_result())
 

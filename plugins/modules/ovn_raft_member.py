@@ -234,7 +234,7 @@ def main() -> t.NoReturn:
     )
     p = module.params
 
-    commands = Commands(module)
+    commands = Commands()
     try:
         if p["state"] == "kicked" and not p["server_id"]:
             raise InvalidInput("state=kicked needs server_id.")

@@ -102,6 +102,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._commands import Commands
 from ..module_utils._connectivity_test import guest
 from ..module_utils._connectivity_test.netns import FOLDER, device_up, inside, tx_checksum
 from ..module_utils._deadline import Deadline
@@ -113,7 +114,7 @@ from ..module_utils._ovsdb.wire import Connection
 
 
 class GuestPort:
-    """One guest on this host. Of `module` it uses params, check_mode, run_command and get_bin_path."""
+    """One guest on this host. Of `module` it uses params and check_mode."""
 
     def __init__(self, module: AnsibleModule) -> None:
         self.module = module
@@ -122,15 +123,14 @@ class GuestPort:
             p["namespace"], p["device"], (p["mac"] or "").lower(), _address(p["address"]), p["mtu"]
         )
         self.commands: list[list[str]] = []
-        self._ip_path: str | None = None
+        self._commands = Commands()
         self._milliseconds = p["wait_timeout"] * 1000
 
     def _ip(self, *arguments: str) -> str:
-        self._ip_path = self._ip_path or self.module.get_bin_path("ip", required=True)
-        code, out, err = self.module.run_command([str(self._ip_path), *arguments])
+        code, out, err = self._commands.run([self._commands.find("ip") or "ip", *arguments])
         if code != 0:
             raise Refused(f"`ip {' '.join(arguments)}` failed: {(err or out).strip()}")
-        return str(out)
+        return out
 
     def _actual(self) -> guest.ActualGuest:
         present = os.path.exists(f"{FOLDER}/{self.desired.namespace}")

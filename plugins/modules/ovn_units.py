@@ -161,7 +161,7 @@ from ..module_utils._host.units import OPTIONS, apply_units
 def main() -> t.NoReturn:
     module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
     try:
-        result = apply_units(module.params, Commands(module), check_mode=module.check_mode)
+        result = apply_units(module.params, Commands(), check_mode=module.check_mode)
     except OvnError as e:
         module.fail_json(**e.as_result())
     for text in result.pop("warnings"):

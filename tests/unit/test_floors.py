@@ -13,7 +13,6 @@ COLLECTION = ["ansible_collections", "c5c3", "ovn", "plugins", "module_utils"]
 FLOORS: tuple[tuple[str, ...], ...] = (
     (
         "_addresses",
-        "_commands",
         "_errors",
         "_files",
         "_control_node",
@@ -26,17 +25,17 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "_units",
     ),
     (
+        "_commands",
         "_deadline",
         "_distributions",
         "_flows",
         "_inventory",
         "_launchers",
         "_neutron",
-        "_packages",
         "_processes",
         "_query",
     ),
-    ("_awx", "_firewall", "_kubernetes", "_ovsdb", "_pki"),
+    ("_awx", "_firewall", "_kubernetes", "_ovsdb", "_packages", "_pki"),
     ("_raft", "_relay", "_chassis", "_northd", "_connectivity_test"),
     ("_database", "_heartbeat", "_founding", "_adoption", "_census"),
     ("_api", "_host"),

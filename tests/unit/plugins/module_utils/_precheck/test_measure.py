@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._commands import Commands
+from ansible_collections.c5c3.ovn.plugins.module_utils._commands import Answer, Commands
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck import measure as measuring
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.system import CHASSIS_UNIT, MEMBER_UNIT
 
@@ -30,14 +30,14 @@ NONE: dict[str, t.Any] = {
 }
 
 
-class NoCommands:
+class NoCommands(Commands):
     """A host without the commands that are asked."""
 
-    def run_command(self, _args: list[str], *, environ_update: t.Any = None) -> tuple[int, str, str]:
+    def run(self, command: t.Sequence[str], environment: t.Mapping[str, str] | None = None) -> Answer:
         return 1, "", ""
 
-    def get_bin_path(self, _arg: str, *, opt_dirs: t.Any = None) -> None:
-        return None
+    def find(self, program: str) -> str:
+        return ""
 
 
 @pytest.mark.parametrize(
@@ -61,5 +61,5 @@ def test_paths_are_measured_for_what_is_new(
     monkeypatch.setattr(measuring, "own_units", lambda: units)
     monkeypatch.setattr(measuring, "connect_all", lambda given, _seconds: peers.extend(given))
     monkeypatch.setattr(measuring, "probe_paths", lambda _source, given, _size: paths.extend(given))
-    measuring.measure({**NONE, **declared}, Commands(NoCommands()))
+    measuring.measure({**NONE, **declared}, NoCommands())
     assert (len(peers), len(paths)) == asked

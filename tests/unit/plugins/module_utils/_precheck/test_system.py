@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._commands import Commands
+from ansible_collections.c5c3.ovn.plugins.module_utils._commands import Answer, Commands
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck import system
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.system import (
     Mount,
@@ -41,18 +41,18 @@ def test_the_mount_that_has_a_path(path: str, expected: Mount) -> None:
     assert mount_of(path, parse_mounts(MOUNTS)) == expected
 
 
-class Modinfo:
-    """Stands for AnsibleModule on a host whose modinfo prints this of each module; None: it has no modinfo."""
+class Modinfo(Commands):
+    """A host whose modinfo prints this of each module; None: it has no modinfo."""
 
     def __init__(self, vermagic: str | None) -> None:
         self.vermagic = vermagic
 
-    def run_command(self, args: list[str], *, environ_update: dict[str, str] | None = None) -> t.Any:
-        assert args == ["/sbin/modinfo", "-F", "vermagic", "no_such_module"]
+    def run(self, command: t.Sequence[str], environment: t.Mapping[str, str] | None = None) -> Answer:
+        assert command == ["/sbin/modinfo", "-F", "vermagic", "no_such_module"]
         return 0, f"{self.vermagic}\n", ""
 
-    def get_bin_path(self, arg: str, *, opt_dirs: list[str] | None = None) -> t.Any:
-        return None if self.vermagic is None else f"/sbin/{arg}"
+    def find(self, program: str) -> str:
+        return "" if self.vermagic is None else f"/sbin/{program}"
 
 
 @pytest.mark.parametrize(
@@ -68,4 +68,4 @@ class Modinfo:
 def test_modules_of_the_kernel(listed: str, vermagic: str | None, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {"/lib/modules/6.1.0-9-amd64/modules.dep": listed}
     monkeypatch.setattr(system, "text_if_readable", lambda path: texts.get(path, ""))
-    assert read_modules(["no_such_module"], "6.1.0-9-amd64", Commands(Modinfo(vermagic))) == {"no_such_module": state}
+    assert read_modules(["no_such_module"], "6.1.0-9-amd64", Modinfo(vermagic)) == {"no_such_module": state}

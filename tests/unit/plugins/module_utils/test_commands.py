@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._commands import Commands
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+
+
+def test_both_outputs_and_the_exit_code_are_returned() -> None:
+    script = 'echo "$GIVEN $HOME"; printf "\\377 no UTF-8" >&2; exit 3'
+    answer = Commands().run(["sh", "-c", script], {"GIVEN": "value"})
+    assert answer == (3, f"value {os.environ['HOME']}\n", "\N{REPLACEMENT CHARACTER} no UTF-8")
+
+
+def test_a_program_that_the_command_leaves_behind_is_not_waited_for() -> None:
+    """It has the outputs open. AnsibleModule.run_command does not wait either, subprocess with pipes would."""
+    code, out, _err = Commands().run(["sh", "-c", "sleep 60 & echo $!"])
+    os.kill(int(out), 9)  # it is still there
+    assert code == 0
+
+
+def test_a_program_that_is_not_installed_is_named() -> None:
+    with pytest.raises(OvnError, match=r"Cannot run /nowhere/program: No such file or directory\."):
+        Commands().run(["/nowhere/program"])
+    assert Commands().find("no-such-program") == ""
+    assert Commands().find("sh").endswith("/sh")
