@@ -29,9 +29,6 @@ BRIDGE = "ovn-bridge"
 INTEGRATION_BRIDGE = "br-int"  # without that key
 ENCAPSULATIONS = ("geneve", "vxlan")
 DATAPATH_TYPES = ("system", "netdev")
-# Milliseconds for a restarted ovn-controller to compute its flows before it clears those that are there: without, packets are lost.
-# OVN 25.09 and later knows by itself when it is ready, and ignores the key.
-WAIT_BEFORE_CLEAR = {"ovn-ofctrl-wait-before-clear": "8000"}
 _SPECIFIC = ("hostname", "ct-zone-range")  # beside keys that begin with ovn-
 
 ArgumentSpec = dict[str, t.Any]
@@ -44,6 +41,15 @@ REQUIRED_TEXT: ArgumentSpec = {"type": "str", "required": True}
 
 _MAC = r"[0-9a-f]{2}(:[0-9a-f]{2}){5}"
 _CLUSTER_ID = r"cid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+
+def restart_settings(datapath_type: str | None) -> dict[str, str]:
+    """Return how many milliseconds ovn-controller has to compute its flows, before it clears those that are there: without, packets are lost.
+
+    It takes that time also after a restart of ovs-vswitchd. A datapath in userspace (netdev) passes nothing meanwhile, so it gets half of it.
+    OVN 25.09 and later knows by itself when it is ready, and ignores the key.
+    """
+    return {"ovn-ofctrl-wait-before-clear": "4000" if datapath_type == "netdev" else "8000"}
 
 
 def _same_text(value: str) -> t.Hashable:

@@ -16,7 +16,7 @@ from .._addresses import canonical
 from .._api.chassis_settings import ADDRESSES, CONFIRMED, DEFAULT, HEARTBEAT, NODES, Settings, options_of, settings_of
 from .._api.names import Object
 from .._chassis.cms_options import OWNER
-from .._chassis.external_ids import WAIT_BEFORE_CLEAR
+from .._chassis.external_ids import restart_settings
 from .._chassis.options import CHASSIS_OPTIONS
 from .._chassis.plan import desired_chassis
 from .._errors import InvalidInput, OvnError
@@ -64,7 +64,7 @@ def default_settings(spec: ClusterSpec, southbound: t.Sequence[str]) -> Settings
             for m in spec.bridge_mappings
         ],
         **_declared_options(spec),
-        "external_ids": {**WAIT_BEFORE_CLEAR},
+        "external_ids": restart_settings(spec.ovs.datapath_type),
         "gateway": False,
         **({"preserve_foreign": True} if spec.ovs.mode == "host" else {}),
     }

@@ -17,7 +17,7 @@ import typing as t
 from ansible.module_utils.common.dict_transformations import dict_merge
 
 from .._api.tls_spec import gives_node_certificates
-from .._chassis.external_ids import WAIT_BEFORE_CLEAR
+from .._chassis.external_ids import restart_settings
 from .._databases import DATABASES, Database
 from .._errors import InvalidInput
 from .._inventory import as_list
@@ -60,6 +60,7 @@ class HypervisorMachineOptions:
     unknown_units: list[str] = dataclasses.field(default_factory=list)
     bridges: list[dict[str, t.Any]] = dataclasses.field(default_factory=list)
     underlay: dict[str, t.Any] = dataclasses.field(default_factory=dict)  # empty, or bridge, interface and address
+    datapath_type: str = ""
     bridge_mappings: list[dict[str, t.Any]] | None = None
     external_ids: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     host: str = ""
@@ -152,7 +153,7 @@ def _machine_state(options: HypervisorMachineOptions) -> dict[str, t.Any]:
     return {
         "openvswitch": options.openvswitch,
         "bridge_mappings": mappings,  # None leaves those of the machine alone
-        "external_ids": options.external_ids if existing else {**WAIT_BEFORE_CLEAR, **options.external_ids},
+        "external_ids": {**({} if existing else restart_settings(options.datapath_type)), **options.external_ids},
         "warnings": gateway_warnings(options.host, mappings) if options.gateway else [],
         "bridges": [*options.bridges, *([bridge] if bridge else [])],
         "openvswitch_units": [] if existing else openvswitch_units(options.openvswitch_service),

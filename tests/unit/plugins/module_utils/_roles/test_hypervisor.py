@@ -127,6 +127,8 @@ def test_the_units_of_open_vswitch_can_be_left_as_they_are() -> None:
 def test_ovn_controller_waits_before_it_clears_flows() -> None:
     """Unless Open vSwitch is somebody else's, whose settings stay; who sets the key decides."""
     assert desired_state(MACHINE)["external_ids"] == {"ovn-ofctrl-wait-before-clear": "8000"}
+    in_userspace = desired_state({**MACHINE, "datapath_type": "netdev"})
+    assert in_userspace["external_ids"] == {"ovn-ofctrl-wait-before-clear": "4000"}
     given = {"ovn-ofctrl-wait-before-clear": "16000", "garp-max-timeout-sec": "4"}
     assert desired_state({**MACHINE, "external_ids": given})["external_ids"] == given
     assert desired_state({**MACHINE, "openvswitch": "existing"})["external_ids"] == {}
