@@ -333,6 +333,20 @@ def test_the_kernel_keeps_its_flows_as_long_as_new_ones_come(kernel: Node) -> No
     until(lambda: not waits(kernel), "the end of the wait", 10)
 
 
+def test_the_kernel_keeps_its_flows_in_a_pause_of_many_new_ones(kernel: Node) -> None:
+    """ovn-controller writes those of thousands of ports in parts."""
+    kernel.start("vswitchd")
+    kernel.until_ready("vswitchd")
+    bridge = kernel.sockets / "br-int.mgmt"
+    until(lambda: listens(bridge), "the bridge")
+    flows = kernel.directory / "flows"
+    flows.write_text("".join(f"priority={number},actions=drop\n" for number in range(1, 20001)))
+    run("ovs-ofctl", "--bundle", "add-flows", f"unix:{bridge}", str(flows))
+    time.sleep(3)  # the pause
+    assert waits(kernel)
+    until(lambda: not waits(kernel), "the end of the wait", 15)
+
+
 @pytest.mark.parametrize("first", [True, False], ids=["after a boot", "in user space"])
 def test_nothing_waits_where_no_flows_are_kept(kernel: Node, first: bool) -> None:
     kernel.vsctl("--no-wait", "set", "Open_vSwitch", ".", "other_config:flow-restore-wait=true")

@@ -38,7 +38,7 @@ keep_flows() {
 await_flows() {
     integration_bridge
     read -r began _ </proc/uptime
-    before=0
+    before=0 same=0
     while :; do
         sleep 1
         count=$(ovs-ofctl -t 5 -O OpenFlow10,OpenFlow13,OpenFlow14,OpenFlow15 dump-aggregate "unix:$OVS_RUNDIR/$flows_of.mgmt" 2>/dev/null |
@@ -47,9 +47,13 @@ await_flows() {
         passed=$((${seconds%%.*} - ${began%%.*}))
         if [ "${count:-0}" -eq 0 ]; then
             [ "$passed" -lt "${OVS_FLOW_WAIT:-30}" ] || break
-        elif [ "$count" -le "$before" ] || [ "$passed" -ge 60 ]; then # they come in parts
-            break
+        elif [ "$count" -gt "$before" ]; then
+            same=0
+        else # they come in parts, and more of them with longer pauses
+            same=$((same + 1))
+            [ "$same" -le $((count / 5000)) ] || break
         fi
+        [ "$passed" -lt 60 ] || break
         before=${count:-0}
     done
     until tell_flows remove Open_vSwitch . other_config flow-restore-wait; do sleep 1; done
