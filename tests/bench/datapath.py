@@ -45,7 +45,9 @@ class _Path:
     def measure(self, *names: str) -> None:
         for name in names:
             words = f"{self._prefix} python3 /run/guest_load.py {name} {self._address} {_PORT} {_MEASURES[name]}"
-            self.found.setdefault(name, []).append(float(self._site.on("hypervisor1", words)))
+            value = float(self._site.on("hypervisor1", words))
+            print(f"    {self._prefix or 'underlay'}: {name} {value:.0f}", flush=True)
+            self.found.setdefault(name, []).append(value)
 
 
 def _prepare(site: Site) -> None:
