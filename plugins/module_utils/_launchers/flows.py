@@ -12,7 +12,9 @@ from __future__ import annotations
 SHELL_FLOWS = r"""tell_flows() { ovs-vsctl --no-wait --timeout=20 --db="$database" "$@"; }
 
 integration_bridge() {
-    flows_of=$(tell_flows --if-exists get Open_vSwitch . external_ids:ovn-bridge | tr -d '"')
+    flows_of=$(tell_flows --if-exists get Open_vSwitch . external_ids:ovn-bridge)
+    flows_of=${flows_of#\"}
+    flows_of=${flows_of%\"}
     flows_of=${flows_of:-br-int}
 }
 
