@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 import shlex
 import typing as t
 
@@ -32,8 +31,8 @@ _READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-tr
 
 
 def quantity(text: str) -> float:
-    number, unit = re.fullmatch(r"([\d.]+)(\D*)", text).groups()  # type: ignore[union-attr]
-    return float(number) * _UNITS[unit]
+    number = text.rstrip("".join(_UNITS))
+    return float(number) * _UNITS[text[len(number) :]]
 
 
 class MachinePod:
