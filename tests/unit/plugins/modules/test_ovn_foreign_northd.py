@@ -46,7 +46,7 @@ def run_module(
         for number, name in enumerate(host.labels)
     ]
     monkeypatch.setattr(ovn_foreign_northd, "find_processes", lambda: processes)
-    monkeypatch.setattr(ovn_foreign_northd, "Commands", lambda module: host)
+    monkeypatch.setattr(ovn_foreign_northd, "Commands", lambda: host)
     monkeypatch.setattr(supervision, "neighbors", lambda process: [])
     arguments = {"_ansible_check_mode": check}
     # Ansible's own helper for this is younger than the oldest ansible-core.
