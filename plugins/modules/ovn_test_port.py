@@ -123,11 +123,11 @@ class GuestPort:
             p["namespace"], p["device"], (p["mac"] or "").lower(), _address(p["address"]), p["mtu"]
         )
         self.commands: list[list[str]] = []
-        self._commands = Commands()
+        self._host = Commands()
         self._milliseconds = p["wait_timeout"] * 1000
 
     def _ip(self, *arguments: str) -> str:
-        code, out, err = self._commands.run([self._commands.find("ip") or "ip", *arguments])
+        code, out, err = self._host.run([self._host.find("ip") or "ip", *arguments])
         if code != 0:
             raise Refused(f"`ip {' '.join(arguments)}` failed: {(err or out).strip()}")
         return out

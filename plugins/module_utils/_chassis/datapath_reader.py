@@ -46,9 +46,10 @@ class _Reading(t.NamedTuple):
     lookups: dict[str, Lookups]
     is_settled: bool = True  # the reading before it was one of the same process
 
-
-def _is_young(process: tuple[int, int] | None) -> bool:
-    return process is not None and time.time() - process[1] / 1e9 < _RESTART
+    @property
+    def is_young(self) -> bool:
+        """Whether the daemon may still wait for the flows of the integration bridge."""
+        return self.process is not None and time.time() - self.process[1] / 1e9 < _RESTART
 
 
 class DatapathWatch:
@@ -82,7 +83,7 @@ class DatapathWatch:
         # A daemon that leaves the flows of the kernel alone has no handlers yet.
         waits = tables["Open_vSwitch"][0]["other_config"].get("flow-restore-wait") == "true"
         # What is lost while ovs-vswitchd restarts is no fault, and a datapath that was created again counts from zero.
-        is_settled = self._last.is_settled and first.is_settled and not (waits and _is_young(last.process))
+        is_settled = self._last.is_settled and first.is_settled and not (waits and last.is_young)
         same = now and before and is_settled and now.lost >= before.lost
         return {
             "type": kind,
