@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Names of runs: time, machine and process, from which a later run can tell whether that process still exists.
+"""Names of runs: time, machine and process, from which a later run can tell whether that process still exists.
 
 Another container is another control node: process ids count inside a PID namespace, so boot and namespace are part of the name.
 """

@@ -1,11 +1,6 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""PRIVATE to the collection: may change at any time.
-
-Meaning of the variables of a host, defined once. Pure. An empty value counts as absent, so that an inventory can unset a default.
-"""
+"""Meaning of the variables of a host, defined once. Pure. An empty value counts as absent, so that an inventory can unset a default."""
 
 from __future__ import annotations
 

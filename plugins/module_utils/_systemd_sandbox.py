@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What the daemons of a machine may do: settings of systemd.exec(5) for their units. Pure.
+"""What the daemons of a machine may do: settings of systemd.exec(5) for their units. Pure.
 
 Only settings that systemd 249 knows (Ubuntu 22.04), and that work in a container as well. They hold for all commands of a unit, those that stop it included.
 """

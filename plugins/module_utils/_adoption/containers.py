@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-A container of Docker or Podman that runs a daemon: its name, and everything that would start it again. Read only; the commands are for others.
-"""
+"""A container of Docker or Podman that runs a daemon: its name, and everything that would start it again. Read only; the commands are for others."""
 
 from __future__ import annotations
 

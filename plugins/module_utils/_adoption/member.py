@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-One member on a machine that something else still runs.
+"""One member on a machine that something else still runs.
 
 As an observation, one of a unit is a member that has to restart, and its restart is the adoption. One of a container has to be replaced (R5): its file
 stays in the container, and a new member joins under an id of its own, so that what starts the container again can do no harm (R8). The planner decides

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What blocks an adoption of the daemons of one host, and in which order northd is adopted. Pure.
+"""What blocks an adoption of the daemons of one host, and in which order northd is adopted. Pure.
 
 What concerns the cluster is decided where every run decides it (`_raft/plan.py`): cluster ids, addresses, members that nobody declared, the order.
 """

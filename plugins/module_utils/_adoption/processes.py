@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The processes of ovsdb-server and ovn-northd on this host, and what keeps them running. Read only.
-"""
+"""The processes of ovsdb-server and ovn-northd on this host, and what keeps them running. Read only."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-When the agent of a node has to ask the Southbound database about its chassis, and from when on its ovn-controller is late. Pure.
+"""When the agent of a node has to ask the Southbound database about its chassis, and from when on its ovn-controller is late. Pure.
 
 ovn-controller writes each heartbeat that it has answered into the database of its node, so while it answers in time nobody else has to be asked.
 """

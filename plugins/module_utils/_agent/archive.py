@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-One file with all the Python that runs inside pods: `python3 c5c3-ovn.pyz COMMAND`. It is built from the code that is running, so pods apply the same
+"""One file with all the Python that runs inside pods: `python3 c5c3-ovn.pyz COMMAND`. It is built from the code that is running, so pods apply the same
 rules as the modules. Equal code gives equal bytes, on every machine.
 """
 
@@ -26,8 +22,6 @@ _FOLDER = os.path.dirname(os.path.dirname(__file__))  # of all module_utils, may
 _IMPORT = re.compile(r"^ *from (\.+)([\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _HEADER = """\
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
 _START = f"""{_HEADER}

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-When the certificates end that the members serve, the CAs that are trusted, and the certificates of chassis and clients. The servers are asked, not the
+"""When the certificates end that the members serve, the CAs that are trusted, and the certificates of chassis and clients. The servers are asked, not the
 mounted files: a server reads a renewed file late, or never if it is broken. The others show nowhere else, so files are read.
 """
 

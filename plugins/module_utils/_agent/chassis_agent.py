@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-`c5c3-ovn.pyz chassis`: keeps the Open vSwitch settings of one node as the ConfigMap `ovn-chassis` says, by the rules of ovn_chassis.
+"""`c5c3-ovn.pyz chassis`: keeps the Open vSwitch settings of one node as the ConfigMap `ovn-chassis` says, by the rules of ovn_chassis.
 
 Between changes it waits in a request to the local database server, which answers as soon as another client changes the settings.
 """

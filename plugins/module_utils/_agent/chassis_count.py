@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-How many chassis there are and how many of them answer, from one member of the Southbound database.
+"""How many chassis there are and how many of them answer, from one member of the Southbound database.
 
 Rows of dead chassis stay. A chassis is alive if it has repeated the last heartbeat number (NB_Global.nb_cfg, which Neutron, ovn_sync and others
 increment, and heartbeat_sender.py if nobody else does), or if that number is younger than the grace period.

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Keeps the status of one node's OVNChassis true between runs: whether its ovn-controller is registered and answers heartbeats, when it did last, and
+"""Keeps the status of one node's OVNChassis true between runs: whether its ovn-controller is registered and answers heartbeats, when it did last, and
 whether the datapath loses packets.
 
 While it answers, that costs one small PATCH for each heartbeat, and nothing else leaves the node. The Southbound database is asked only if an answer

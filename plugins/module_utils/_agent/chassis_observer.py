@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-`c5c3-ovn.pyz chassis-observer`: an agent that died with its node leaves its OVNChassis `Ready`. This process corrects that, from one watch of all of them.
+"""`c5c3-ovn.pyz chassis-observer`: an agent that died with its node leaves its OVNChassis `Ready`. This process corrects that, from one watch of all of them.
 
 It needs the API server alone: chassis that answer heartbeats show which ones do not.
 """

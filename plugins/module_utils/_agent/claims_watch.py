@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Looks for what chassis claim in the Southbound database although it is another one's, which the role ovn-controller does not prevent.
+"""Looks for what chassis claim in the Southbound database although it is another one's, which the role ovn-controller does not prevent.
 
 Every few minutes, because Port_Binding is large: it is read row by row. What is just moving is gone in the second look.
 """

@@ -1,10 +1,6 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Watches a control plane from outside, on its ports for clients: the members of both databases, their contents, the chassis, their claims and the certificates,
-each with a thread of its own. The observers of Kubernetes and of machines assess and write what is found here.
+"""Watches a control plane from outside, on its ports for clients: the members of both databases, their contents, the chassis, their claims and the
+certificates, each with a thread of its own. The observers of Kubernetes and of machines assess and write what is found here.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Heartbeats between runs: NB_Global.nb_cfg counts up, northd passes the number on, and every chassis repeats it. Who does not is no longer alive.
+"""Heartbeats between runs: NB_Global.nb_cfg counts up, northd passes the number on, and every chassis repeats it. Who does not is no longer alive.
 
 Neutron, ovn_sync and others send heartbeats, too. One within the interval is enough, since each costs a transaction for every chassis.
 """

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-`c5c3-ovn.pyz host-observer`: the observer of a control plane on machines, on each central host. It sends heartbeats, unless another one just has, and
+"""`c5c3-ovn.pyz host-observer`: the observer of a control plane on machines, on each central host. It sends heartbeats, unless another one just has, and
 keeps a file with the status and one with metrics up to date, between runs and without them. It repairs nothing.
 """
 

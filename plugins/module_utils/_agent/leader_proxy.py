@@ -1,10 +1,6 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-`c5c3-ovn.pyz leader-proxy`: beside a client that must always find the leader of a Raft database, such as Neutron. The client connects to an address of its own
-host, and the proxy passes its bytes on to the member that leads. It knows who does by an open connection to each member, so there is nothing to poll, and a
+"""`c5c3-ovn.pyz leader-proxy`: beside a client that must always find the leader of a Raft database, such as Neutron. The client connects to an address of its
+own host, and the proxy passes its bytes on to the member that leads. It knows who does by an open connection to each member, so there is nothing to poll, and a
 member whose host lost its power is left when another one says that it leads.
 
 A connection that comes while there is no leader is held until there is one, instead of refused: python-ovs (ovs/reconnect.py) would wait 1, 2, 4, then 8 s

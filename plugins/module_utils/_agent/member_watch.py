@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Watches one database member over the network: a connection that stays open, events of its `_Server` row, and a request every few seconds, because
+"""Watches one database member over the network: a connection that stays open, events of its `_Server` row, and a request every few seconds, because
 a server that hangs sends no event. Each member has its own thread, so a dead one does not delay the others.
 """
 

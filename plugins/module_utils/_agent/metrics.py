@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-A status as metrics, in the text format of Prometheus 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats). Pure.
+"""A status as metrics, in the text format of Prometheus 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats). Pure.
 
 The image of a pod has no library for it, and on a machine the file is for the textfile collector of node_exporter, which opens no port of ours.
 """

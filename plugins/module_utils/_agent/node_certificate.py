@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The certificate of one node: key and request are made here, by openssl(1), and signed by a run, which has the key of the CA. Its own key never
+"""The certificate of one node: key and request are made here, by openssl(1), and signed by a run, which has the key of the CA. Its own key never
 leaves the node.
 
 In the folder, `current` is a link to the folder of the pair that ovn-controller uses, so key and certificate change in one step; `next` has the key of a

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-`c5c3-ovn.pyz northd`: runs beside ovn-northd and labels its own pod while that northd is the active one. Only northd's control socket
+"""`c5c3-ovn.pyz northd`: runs beside ovn-northd and labels its own pod while that northd is the active one. Only northd's control socket
 reports that; the owner of its lock in the Southbound database cannot be read.
 """
 

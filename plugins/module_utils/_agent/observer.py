@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-`c5c3-ovn.pyz observer`: keeps the status of the OVNCluster and the labels of its pods up to date, between runs and without them.
+"""`c5c3-ovn.pyz observer`: keeps the status of the OVNCluster and the labels of its pods up to date, between runs and without them.
 
 It observes and reports, it repairs nothing: only runs change databases, apart from the number of the heartbeat. For pods that start it records how new
 the members' files are.

@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The archive that is running. A run of a newer version of the collection replaces it while its processes run: kubelet swaps the mounted file.
-"""
+"""The archive that is running. A run of a newer version of the collection replaces it while its processes run: kubelet swaps the mounted file."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Records between runs how new the members' files are (R25). Over the network the observer reads indexes, never a term or a disk: what runs have recorded
+"""Records between runs how new the members' files are (R25). Over the network the observer reads indexes, never a term or a disk: what runs have recorded
 of those is kept.
 """
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The condition of the certificates that the members serve, of the CAs that are trusted, and of the certificates of chassis, metadata agents
+"""The condition of the certificates that the members serve, of the CAs that are trusted, and of the certificates of chassis, metadata agents
 and clients. Pure.
 """
 

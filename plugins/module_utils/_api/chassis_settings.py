@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The files of the ConfigMap `ovn-chassis`: the settings of all nodes, and what differs on single ones, in the options of ovn_chassis.
+"""The files of the ConfigMap `ovn-chassis`: the settings of all nodes, and what differs on single ones, in the options of ovn_chassis.
 
 Beside those `encapsulation` knows `interface` and `cidr` in place of `ip`; without any of the three the tunnels end at the node's address.
 """

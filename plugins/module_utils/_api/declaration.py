@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Classes whose fields carry their schema: `schema_of` makes the schema of a class for the API server, `read` an object of it from a completed value.
+"""Classes whose fields carry their schema: `schema_of` makes the schema of a class for the API server, `read` an object of it from a completed value.
 So a field of a specification is declared once:
 
     @dataclass(frozen=True)

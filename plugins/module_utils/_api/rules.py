@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Rules about several fields of a specification. The API server keeps them by the expressions of the schema, with the same messages; we check them before
+"""Rules about several fields of a specification. The API server keeps them by the expressions of the schema, with the same messages; we check them before
 anything is sent, and those that it cannot know as well.
 """
 

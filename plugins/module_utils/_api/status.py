@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The status of an OVNCluster from the verdicts about its databases. Modules and the observer write it, so both use this. Pure.
+"""The status of an OVNCluster from the verdicts about its databases. Modules and the observer write it, so both use this. Pure.
 
 Only what both can see is in it: the observer asks the members from outside and never sees a member list, a term or a timer.
 """

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Reads a value by its schema as the API server does: completes it with the defaults, and refuses what does not fit. So a mistake is reported before
+"""Reads a value by its schema as the API server does: completes it with the defaults, and refuses what does not fit. So a mistake is reported before
 anything is sent, in messages of our own. The library jsonschema checks; it fills in no defaults.
 """
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The ConfigMap NAME-DATABASE-witness: how new the files of all members are (R25), for pods that start. Observer and runs write it at the same time,
+"""The ConfigMap NAME-DATABASE-witness: how new the files of all members are (R25), for pods that start. Observer and runs write it at the same time,
 so each write names the version that it replaces.
 """
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The nodes of a workflow and what leads from one to the next.
+"""The nodes of a workflow and what leads from one to the next.
 
 AWX starts every node that nothing leads to. So a node behind another one is made there, in one request with its link, and a wrong link goes only after the
 right ones are there: a run that is cut off never leaves a node that starts without its approval.

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What kube-ovn's controller does to rows of other owners. Pure.
+"""What kube-ovn's controller does to rows of other owners. Pure.
 
 Source: pkg/controller/gc.go and init.go, pkg/ovs/ovn-nb-acl.go and ovn-nb_global.go, read in the releases 1.12.35, 1.13.15, 1.14.41, 1.15.24 and
 1.16.2; 1.13.15 and 1.16.2 were run beside rows of all owners. The garbage collection works at each start of the controller, that of ports again and

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Whose a row of the Northbound database is, as the row itself says: by the keys of its `external_ids`, or else by its name. Pure.
+"""Whose a row of the Northbound database is, as the row itself says: by the keys of its `external_ids`, or else by its name. Pure.
 
 The marks are those that the systems write. Sources, as of their releases of 2026, older ones where a rule says so:
 

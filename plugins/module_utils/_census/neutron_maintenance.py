@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Which of Neutron's maintenance tasks touch rows of other owners. Pure.
+"""Which of Neutron's maintenance tasks touch rows of other owners. Pure.
 
 Source: neutron/plugins/ml2/drivers/ovn/mech_driver/ovsdb/maintenance.py, commands.py (SetLRouterMacAgeLimitCommand), read in the releases 24.0 (2024.1)
 to 29.0.0.0b1 (2026.2). The tasks run at each start of Neutron, whatever neutron_sync_mode is. All others look for Neutron's keys or names first.

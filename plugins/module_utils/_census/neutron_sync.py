@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What Neutron's synchronization would do to rows of other owners. Pure.
+"""What Neutron's synchronization would do to rows of other owners. Pure.
 
 Source: neutron/plugins/ml2/drivers/ovn/mech_driver/ovsdb/ovn_db_sync.py and impl_idl_ovn.py, read in the releases 24.0 (2024.1) to 29.0.0.0b1 (2026.2).
 `repair` works when Neutron's maintenance worker starts (mech_driver.py) and in neutron-ovn-db-sync-util; `migrate` only in the latter

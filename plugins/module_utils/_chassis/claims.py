@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What any chassis can claim in the Southbound database although it is another one's: the role ovn-controller does not prevent it, so it is reported. Pure,
+"""What any chassis can claim in the Southbound database although it is another one's: the role ovn-controller does not prevent it, so it is reported. Pure,
 and part of the archive for pods.
 """
 

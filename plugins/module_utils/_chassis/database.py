@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The edge: reads the settings of one chassis from its Open_vSwitch database and writes a plan in one transaction.
+"""The edge: reads the settings of one chassis from its Open_vSwitch database and writes a plan in one transaction.
 
 One connection and a handful of selects by name: thousands of ports of others cost nothing, and no replica has to be kept.
 """

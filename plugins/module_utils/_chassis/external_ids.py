@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The keys of `Open_vSwitch.external_ids` that have an option of their own: how they are written and when two values mean the same.
-"""
+"""The keys of `Open_vSwitch.external_ids` that have an option of their own: how they are written and when two values mean the same."""
 
 from __future__ import annotations
 

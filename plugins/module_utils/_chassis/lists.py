@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The lists in `external_ids` of a chassis, each read as the program that uses it reads it. Pure, and part of the archive for pods.
+"""The lists in `external_ids` of a chassis, each read as the program that uses it reads it. Pure, and part of the archive for pods.
 
 None of these programs trims blanks unless said so: ` net2` is another network than `net2`.
 """

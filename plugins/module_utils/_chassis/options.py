@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The options that describe a chassis, as an argument specification of Ansible: for ovn_chassis, and for the settings of nodes in Kubernetes
+"""The options that describe a chassis, as an argument specification of Ansible: for ovn_chassis, and for the settings of nodes in Kubernetes
 (`_api/chassis_settings.py`), which check the same. How to reach the databases, what to wait for and what to permit once are options of the module.
 """
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Another Open vSwitch on a host: whether ours may start beside it, or can be the one that is there. Pure.
+"""Another Open vSwitch on a host: whether ours may start beside it, or can be the one that is there. Pure.
 
 Two of them in one network take each other's ports out of the datapath of the kernel, which knows nothing of who has made one.
 """

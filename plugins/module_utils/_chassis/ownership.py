@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Which keys and tokens are ours: recorded in the database itself, so that `purge` and `state: absent` remove exactly those.
+"""Which keys and tokens are ours: recorded in the database itself, so that `purge` and `state: absent` remove exactly those.
 
 Rows carry the same name as a mark in their own external_ids: bridges, ports and the SSL row that this collection created.
 """

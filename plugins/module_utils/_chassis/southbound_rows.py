@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Rows of the Southbound database that belong to a chassis: how they are read, matched and deleted by every caller. Pure, and part of the archive for pods.
-"""
+"""Rows of the Southbound database that belong to a chassis: how they are read, matched and deleted by every caller. Pure, and part of the archive for pods."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The test network in the Northbound database: one logical switch with a port per hypervisor. What has to be written, decided from rows; no database here.
+"""The test network in the Northbound database: one logical switch with a port per hypervisor. What has to be written, decided from rows; no database here.
 
 Every row carries our mark. Rows without it are never touched, whatever their names are.
 """

@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The CAs of whom the members of the Northbound let in, and the relays of the Southbound: a bundle without them would be noticed after a restart alone.
-"""
+"""The CAs of whom the members of the Northbound let in, and the relays of the Southbound: a bundle without them would be noticed after a restart alone."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Who uses the port of chassis before the first relays take it over: clients that are no chassis, as Neutron, need the port without a role then, and it is open
+"""Who uses the port of chassis before the first relays take it over: clients that are no chassis, as Neutron, need the port without a role then, and it is open
 to those alone whom the specification names.
 """
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Where clients reach the databases: computed from the Services and Nodes each time. The status has what a run has published, which decides about the leader
+"""Where clients reach the databases: computed from the Services and Nodes each time. The status has what a run has published, which decides about the leader
 proxy, and about members between two pods.
 """
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Southbound members hand the port of chassis over to relays, one after the other. Before a pod is restarted, members listen on the port without a role, by a
+"""Southbound members hand the port of chassis over to relays, one after the other. Before a pod is restarted, members listen on the port without a role, by a
 row that all of them read, since relays connect there; and northd and the observer, which cannot use relays, have gone there.
 
 What members and northd say themselves decides, not the template: the row can be lost with a run that is killed, a database that is restored, or by hand.

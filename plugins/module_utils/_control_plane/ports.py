@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Ports of Services to which another client gave another number. The API server merges ports by number: applied beside the other one, ours would have
+"""Ports of Services to which another client gave another number. The API server merges ports by number: applied beside the other one, ours would have
 its name twice, which is refused without the name of a field manager. And node ports that would move from one Service of ours to another.
 """
 

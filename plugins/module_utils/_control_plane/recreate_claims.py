@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Claims that wait for a volume of another storage class than the declared one, for example of one that does not exist. They hold nothing, and no pod
+"""Claims that wait for a volume of another storage class than the declared one, for example of one that does not exist. They hold nothing, and no pod
 runs that needs them. So both are deleted, and the StatefulSet recreates them. A claim that gets a volume meanwhile is kept, and a pod that gets a node.
 """
 

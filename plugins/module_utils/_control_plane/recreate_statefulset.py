@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The size and the storage class that a StatefulSet gives to new claims cannot be changed in it. So the StatefulSet is recreated, without its pods
+"""The size and the storage class that a StatefulSet gives to new claims cannot be changed in it. So the StatefulSet is recreated, without its pods
 and claims: they are orphaned for a moment, and the new one adopts them. A run that is killed in between leaves running pods, and the next one creates
 the StatefulSet.
 """

@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What it means for chassis when the relays give them a role, or take it away: the inventory may decide it by a hypervisor cluster that comes or goes. Pure.
-"""
+"""What it means for chassis when the relays give them a role, or take it away: the inventory may decide it by a hypervisor cluster that comes or goes. Pure."""
 
 from __future__ import annotations
 

@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Claims that exist: they grow when the specification says so, and never shrink. One that has a volume never moves (recreate_claims.py has those without).
-"""
+"""Claims that exist: they grow when the specification says so, and never shrink. One that has a volume never moves (recreate_claims.py has those without)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Witnesses of an older control plane (R30). Without a state record a database would be created, and an empty namespace is no proof that none
+"""Witnesses of an older control plane (R30). Without a state record a database would be created, and an empty namespace is no proof that none
 was ever there: volumes outlive claims, and the status of the resource and records under other names outlive volumes.
 """
 

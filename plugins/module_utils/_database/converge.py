@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Brings the settings of a database to the desired state, on every member's host at the same time: only the member that leads acts.
+"""Brings the settings of a database to the desired state, on every member's host at the same time: only the member that leads acts.
 
 No state is kept between two observations. The member that leads does the next single step; the others wait until their own replica shows the
 desired state, or until they lead. So a leadership transfer midway, a second run and a write of unknown outcome need no special case.

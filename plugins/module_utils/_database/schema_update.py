@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Compares the schema of a database with the one in its image. An update of the image changes only the second: nothing converts a database on start,
+"""Compares the schema of a database with the one in its image. An update of the image changes only the second: nothing converts a database on start,
 because chassis and northd of the old version would not understand it.
 """
 

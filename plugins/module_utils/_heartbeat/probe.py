@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The heartbeat: increment NB_Global.nb_cfg and wait until northd and then every chassis have repeated the number. Sessions only, no decisions.
+"""The heartbeat: increment NB_Global.nb_cfg and wait until northd and then every chassis have repeated the number. Sessions only, no decisions.
 
 Any connected member will do, it need not lead: a chassis that repeats a number has read it, however late the replica shows it. The number is written with
 ovsdbapp; who sends none needs only replicas.

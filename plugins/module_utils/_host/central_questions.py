@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What ovn_central_info asks on one machine: northd, both database servers, and those of interconnection if there are any. Everything is read.
+"""What ovn_central_info asks on one machine: northd, both database servers, and those of interconnection if there are any. Everything is read.
 
 A control plane of others may be known by its endpoints alone: kube-ovn's is asked from any machine that reaches them.
 """

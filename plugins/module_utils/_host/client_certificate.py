@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The private key, the certificate and the CAs of a client on this host, in the form of `ovn_client_certificate`: three files, replaced by one rename.
+"""The private key, the certificate and the CAs of a client on this host, in the form of `ovn_client_certificate`: three files, replaced by one rename.
 
 Each triple has a directory of its own, and the link `current` names the one in use, as kubelet does it for the Secrets of pods. Whoever opens the files
 during that rename may still get some of both, once; no run that ends in between leaves them so.

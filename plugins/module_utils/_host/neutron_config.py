@@ -1,9 +1,6 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Which files the services of Neutron on this host are started with, in the form of `ovn_host_info`. What that means is decided in `_neutron/config_files.py`.
+"""Which files the services of Neutron on this host are started with, in the form of `ovn_host_info`. What that means is decided in
+`_neutron/config_files.py`.
 """
 
 from __future__ import annotations

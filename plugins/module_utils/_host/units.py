@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Writes, masks, enables, starts and restarts units of systemd, in the form of `ovn_units`. What to do is decided in `_units`.
-"""
+"""Writes, masks, enables, starts and restarts units of systemd, in the form of `ovn_units`. What to do is decided in `_units`."""
 
 from __future__ import annotations
 

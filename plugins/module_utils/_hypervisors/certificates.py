@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Carries out what was decided about a request of a node, and makes the certificate with which a run deletes a chassis that is gone.
-"""
+"""Carries out what was decided about a request of a node, and makes the certificate with which a run deletes a chassis that is gone."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Which node may have a certificate with the name of its chassis. With one it becomes that chassis, and a kubelet writes the annotations of its own Node, the
+"""Which node may have a certificate with the name of its chassis. With one it becomes that chassis, and a kubelet writes the annotations of its own Node, the
 tunnel address among them: so a name counts only if it is that of the Node, or somebody else gave it, and if no chassis of others has it. Pure.
 """
 

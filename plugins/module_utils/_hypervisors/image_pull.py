@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Has the hypervisors pull new images before the first pod is replaced, some nodes at a time. An image that some node cannot get replaces nothing.
-"""
+"""Has the hypervisors pull new images before the first pod is replaced, some nodes at a time. An image that some node cannot get replaces nothing."""
 
 from __future__ import annotations
 

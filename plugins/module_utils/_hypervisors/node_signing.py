@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Signs what the agents of the nodes ask for: once, and again and again while a run waits for their pods. What one request is like stops no other.
-"""
+"""Signs what the agents of the nodes ask for: once, and again and again while a run waits for their pods. What one request is like stops no other."""
 
 from __future__ import annotations
 

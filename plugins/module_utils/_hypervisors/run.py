@@ -1,9 +1,6 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-One run: plan, acquire the Lease if anything differs, have the nodes pull new images, apply the difference, delete removed chassis, wait, write the status.
+"""One run: plan, acquire the Lease if anything differs, have the nodes pull new images, apply the difference, delete removed chassis, wait,
+write the status.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The switch from one certificate for all nodes to one for each: what has to be right before the first pod is replaced, which ends ovn-controller of its node
+"""The switch from one certificate for all nodes to one for each: what has to be right before the first pod is replaced, which ends ovn-controller of its node
 until its certificate is there. Pure.
 """
 

@@ -1,9 +1,6 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What the user of a connection may do, asked with few requests: one for a user who may do everything, one for the namespace, one for each right in the cluster.
+"""What the user of a connection may do, asked with few requests: one for a user who may do everything, one for the namespace, one for each right in the
+cluster.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The connection to one API server: every request has a time limit, is counted, and fails with an `OvnError`.
+"""The connection to one API server: every request has a time limit, is counted, and fails with an `OvnError`.
 Only this file imports kubernetes and kubernetes.core; quantity.py takes a function of the former for itself.
 """
 

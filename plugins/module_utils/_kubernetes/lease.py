@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-One run at a time: a Lease (coordination.k8s.io), shared by playbooks and operators. It is advisory; the safety of a control plane rests on gates,
+"""One run at a time: a Lease (coordination.k8s.io), shared by playbooks and operators. It is advisory; the safety of a control plane rests on gates,
 resource versions and the one-shot permit.
 """
 

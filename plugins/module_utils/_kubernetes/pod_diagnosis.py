@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Why pods do not run, as Kubernetes reports it: what containers wait for, and the warnings about the pods, their claims and their owner. Pure.
-"""
+"""Why pods do not run, as Kubernetes reports it: what containers wait for, and the warnings about the pods, their claims and their owner. Pure."""
 
 from __future__ import annotations
 

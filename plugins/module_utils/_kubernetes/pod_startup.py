@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Whether a pod that does not run will start by itself. Temporary causes - a volume that is being provisioned, a busy registry - are waited for. Pure.
+"""Whether a pod that does not run will start by itself. Temporary causes - a volume that is being provisioned, a busy registry - are waited for. Pure.
 
 Where the pod is needed, events from before the wait do not count: they are kept for an hour, and the operator may just have removed their cause.
 Where it is not needed now, they count at once.

@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Watches pods until they are as a caller waits for, or until the last one on some nodes is gone.
-"""
+"""Watches pods until they are as a caller waits for, or until the last one on some nodes is gone."""
 
 from __future__ import annotations
 

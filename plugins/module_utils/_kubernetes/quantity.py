@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Quantities of Kubernetes (`500m`, `10Gi`). The API server stores them in one canonical form; we send that form, so that an object that did not
+"""Quantities of Kubernetes (`500m`, `10Gi`). The API server stores them in one canonical form; we send that form, so that an object that did not
 change also reads the same. The client of Kubernetes parses them; it does not know the canonical form.
 """
 

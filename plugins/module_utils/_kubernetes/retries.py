@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Which requests are retried, after which failures, and when: an API server that restarts or is overloaded for a moment must not end a rollout
+"""Which requests are retried, after which failures, and when: an API server that restarts or is overloaded for a moment must not end a rollout
 between two members.
 """
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Key, certificate and CA of a Secret as files, the CA maybe from a ConfigMap, for a module that connects to databases from the control node. They exist
+"""Key, certificate and CA of a Secret as files, the CA maybe from a ConfigMap, for a module that connects to databases from the control node. They exist
 while the module needs them, in its own temporary directory, which Ansible removes after a module that was killed.
 """
 

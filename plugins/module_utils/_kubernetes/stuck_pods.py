@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Pods in which nothing runs and, as they are specified, nothing will. They may be deleted without a gate, as long as they have not changed since they
+"""Pods in which nothing runs and, as they are specified, nothing will. They may be deleted without a gate, as long as they have not changed since they
 were listed.
 """
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The launcher, a shell script: entry point of a database unit on a machine and of a database container in a pod.
+"""The launcher, a shell script: entry point of a database unit on a machine and of a database container in a pod.
 
 It stands in a module so that there is one source for both: a role writes it to machines (filter raft_launcher), a module puts it into a ConfigMap.
 Its text is composed of three parts, and stays one script.

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The part of the launcher that classifies a database file. Before a start it reads the file once, to know what the server will have of it; docs/sizing.md
+"""The part of the launcher that classifies a database file. Before a start it reads the file once, to know what the server will have of it; docs/sizing.md
 says what that costs. Beside a running server, and if the file has not changed since it was read in this attempt, it reads a bounded number of bytes from
 both ends, however large the file is.
 

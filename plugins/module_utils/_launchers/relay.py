@@ -1,9 +1,6 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The launcher of the relay in a pod, a shell script: writes the database of its listeners and stays the parent of the server. On machines systemd does that.
+"""The launcher of the relay in a pod, a shell script: writes the database of its listeners and stays the parent of the server. On machines
+systemd does that.
 """
 
 from __future__ import annotations

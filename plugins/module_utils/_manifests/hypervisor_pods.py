@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The two pods of a hypervisor node: Open vSwitch, and ovn-controller with the agent that writes the node's settings.
+"""The two pods of a hypervisor node: Open vSwitch, and ovn-controller with the agent that writes the node's settings.
 
 They are apart so that an update of OVN does not touch the datapath. What they share lies on the node, in folders of our own: an Open vSwitch
 that the node itself may have stays alone.

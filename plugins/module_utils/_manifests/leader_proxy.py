@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The leader proxy of each node, and one address at which pods reach that of their own node.
+"""The leader proxy of each node, and one address at which pods reach that of their own node.
 
 A client must not be led to the proxy of another node. When that node loses its power, the connection ends on neither side: Neutron switches off the probes of
 OVSDB, and the kernel waits for hours. Of its own node's proxy a client knows when it ends, and both have lost their power together.

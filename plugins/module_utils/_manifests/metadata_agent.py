@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The pod of Neutron's agent for metadata on the hypervisors that are no gateways, and what it reads.
+"""The pod of Neutron's agent for metadata on the hypervisors that are no gateways, and what it reads.
 
 Its network namespaces belong to the node and outlive the pod; each haproxy in them ends with it, and the next agent starts it again.
 """

@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-A certificate for each node of a hypervisor cluster: the agent makes key and request, a run signs it. What the pod of ovn-controller needs for that.
-"""
+"""A certificate for each node of a hypervisor cluster: the agent makes key and request, a run signs it. What the pod of ovn-controller needs for that."""
 
 from __future__ import annotations
 

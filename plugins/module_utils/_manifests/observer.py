@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The observers. That of the control plane keeps the status of the OVNCluster and the labels of leaders true between runs, that of a hypervisor cluster the
+"""The observers. That of the control plane keeps the status of the OVNCluster and the labels of leaders true between runs, that of a hypervisor cluster the
 status of OVNChassis whose node died. Nothing depends on them.
 """
 

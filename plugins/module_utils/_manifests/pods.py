@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What all pods of the control plane have in common: no privileges, a read-only image, and a few directories to write to.
-"""
+"""What all pods of the control plane have in common: no privileges, a read-only image, and a few directories to write to."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The relay of the Southbound database in each pod of a member: the only process that lets chassis in, so that members need not trust their CA.
+"""The relay of the Southbound database in each pod of a member: the only process that lets chassis in, so that members need not trust their CA.
 
 It is a sidecar (a container of `initContainers` that goes on): it listens before the member starts, which may still know the port as one of its own, and
 ends after the member, so that chassis leave the pod once.

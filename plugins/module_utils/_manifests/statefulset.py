@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The members of one database. Kubernetes starts them all at once and never restarts or removes one by itself: that is done by a run, one after
+"""The members of one database. Kubernetes starts them all at once and never restarts or removes one by itself: that is done by a run, one after
 another, when the others allow it.
 
 The template of the pods holds nothing that changes without need, neither certificates nor the list of members: a changed template means that each

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What lets the agent of a node write the status of the OVNChassis of that node, and of no other one; and the observer of the chassis that of all.
+"""What lets the agent of a node write the status of the OVNChassis of that node, and of no other one; and the observer of the chassis that of all.
 
 A Role cannot tell nodes apart, since all agents have one account. A policy of the API server can: the token of a pod names the node that it runs on.
 """

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Which files a process of Neutron reads after that of ours, and what in them counts more. Pure.
+"""Which files a process of Neutron reads after that of ours, and what in them counts more. Pure.
 
 oslo.config reads the default files, then the default directories, then what the command line names, in its order; of an option the last value counts
 (oslo_config/cfg.py: `_parse_config_files`). A `--config-file` takes the place of the default files alone, a `--config-dir` that of the default directories.

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What the agent for metadata has to know, `neutron-ovn-metadata-agent` (neutron/conf/agent/ovn/metadata/config.py, neutron/conf/agent/metadata/config.py) or
+"""What the agent for metadata has to know, `neutron-ovn-metadata-agent` (neutron/conf/agent/ovn/metadata/config.py, neutron/conf/agent/metadata/config.py) or
 `neutron-ovn-agent` with an extension (neutron/conf/agent/ovn/ovn_neutron_agent/config.py). Pure.
 """
 

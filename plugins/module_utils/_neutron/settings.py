@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What Neutron has to know to be a client of OVN: options of `neutron.conf` and of the ML2 plugin (neutron/conf/plugins/ml2/drivers/ovn/ovn_conf.py). Pure.
-"""
+"""What Neutron has to know to be a client of OVN: options of `neutron.conf` and of the ML2 plugin (neutron/conf/plugins/ml2/drivers/ovn/ovn_conf.py). Pure."""
 
 from __future__ import annotations
 

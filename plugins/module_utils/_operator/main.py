@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The process of the operator: `python3 -m ansible_collections.c5c3.ovn.plugins.module_utils._operator.main`.
-"""
+"""The process of the operator: `python3 -m ansible_collections.c5c3.ovn.plugins.module_utils._operator.main`."""
 
 from __future__ import annotations
 

@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-OVSDB connection methods (ovsdb(7)): `ssl:HOST:PORT`, `tcp:HOST:PORT`, `unix:FILE`, and the passive `pssl:`/`ptcp:` forms.
-"""
+"""OVSDB connection methods (ovsdb(7)): `ssl:HOST:PORT`, `tcp:HOST:PORT`, `unix:FILE`, and the passive `pssl:`/`ptcp:` forms."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The Northbound database with the commands of ovsdbapp, on a replica of the named tables and columns.
+"""The Northbound database with the commands of ovsdbapp, on a replica of the named tables and columns.
 
 The commands run in the transactions of our own session. Those of ovsdbapp need a thread, which waits for the server without a limit of its own, and
 when another client was faster they repeat commands that were chosen for the rows as they were before.

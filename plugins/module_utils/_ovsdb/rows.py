@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Rows without a replica: a few selects and one guarded transaction over one connection (RFC 7047 section 5.2).
+"""Rows without a replica: a few selects and one guarded transaction over one connection (RFC 7047 section 5.2).
 
 For the handful of rows that are settings of a database. `session.py` is for tables that grow and for waiting on events.
 """

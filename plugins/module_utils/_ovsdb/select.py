@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Reads whole tables row by row. The answer to a `select` may have hundreds of megabytes, so it is decoded while it arrives, and at most one row of
+"""Reads whole tables row by row. The answer to a `select` may have hundreds of megabytes, so it is decoded while it arrives, and at most one row of
 it is kept.
 """
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-A session with one database through ovs.db.idl: only the named tables and columns are replicated, everything is written in one transaction.
+"""A session with one database through ovs.db.idl: only the named tables and columns are replicated, everything is written in one transaction.
 
 ovsdbapp builds on the same class; `northbound.py` adds its commands. Hypervisors wait for rows without it.
 """

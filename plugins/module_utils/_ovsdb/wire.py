@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-JSON-RPC 1.0 (RFC 7047 section 4) over unix, tcp and TLS sockets, with the standard library alone.
+"""JSON-RPC 1.0 (RFC 7047 section 4) over unix, tcp and TLS sockets, with the standard library alone.
 
 Not ovs.jsonrpc, because several members are asked at once under one deadline, a failed handshake needs a message, the certificate that a port serves
 is read, and the import costs a task without changes nothing. Tables that grow are followed with ovs.db.idl (session.py), the Northbound database is written

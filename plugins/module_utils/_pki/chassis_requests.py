@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Whether a CertificateSigningRequest of a node gets the certificate of a chassis. Pure but for the reading of the request itself.
+"""Whether a CertificateSigningRequest of a node gets the certificate of a chassis. Pure but for the reading of the request itself.
 
 The API server has written down who created the request, and from which node its token is (KEP-4193): neither can be chosen by the one who asks.
 """

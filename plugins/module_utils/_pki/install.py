@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-One pair of one host, from reading the files to the rename. Used by the module `ovn_certificate`.
+"""One pair of one host, from reading the files to the rename. Used by the module `ovn_certificate`.
 
 A new certificate takes two calls: the first creates a key and a request, the second installs the certificate that the CA signed.
 Between them only hidden files exist, so a run may end there and the next one goes on.

@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Which clocks are wrong: those of hosts against that of the control node and against each other. Pure.
-"""
+"""Which clocks are wrong: those of hosts against that of the control node and against each other. Pure."""
 
 from __future__ import annotations
 

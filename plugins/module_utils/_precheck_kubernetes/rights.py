@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The rights of the user in the kubeconfig, as tables: those of a rollout, which the precheck asks about, and those of who only looks or pings. All Roles in
+"""The rights of the user in the kubeconfig, as tables: those of a rollout, which the precheck asks about, and those of who only looks or pings. All Roles in
 docs/kubernetes-rights.md are made from them.
 """
 

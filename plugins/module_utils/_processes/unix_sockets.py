@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Unix sockets of this network namespace at which a process listens, from /proc/net/unix (proc(5)): also those of containers and pods in this network, whose
+"""Unix sockets of this network namespace at which a process listens, from /proc/net/unix (proc(5)): also those of containers and pods in this network, whose
 processes a pod does not see. A path is the one that its process has named, in its own file system.
 """
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What one asked place said about one Raft database, or why it said nothing. Answers are plain data, so that those of several hosts can
+"""What one asked place said about one Raft database, or why it said nothing. Answers are plain data, so that those of several hosts can
 be brought together and assessed as one.
 """
 

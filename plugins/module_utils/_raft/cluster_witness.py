@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What Kubernetes keeps of how new the database files of all members are (R25): what a pod remembers itself ends with the pod. Pure.
+"""What Kubernetes keeps of how new the database files of all members are (R25): what a pod remembers itself ends with the pod. Pure.
 
 The text has the lines that the launcher reads as `OVN_RECORD_DIR/witness` (its header says what they mean), and one of our own that the launcher
 skips: `cluster CID`. Only committed entries that are on the member's disk are in it. So it is a lower bound, and merging takes the higher value.

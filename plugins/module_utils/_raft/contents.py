@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What members hold: a digest of each table, together with the log index at which it was read. Members at one index hold the same, unless one of
+"""What members hold: a digest of each table, together with the log index at which it was read. Members at one index hold the same, unless one of
 them came back with an old file (R25): then they differ although every status looks healthy.
 
 Each member reads its own tables one after the other, and the digest counts only if the log index stayed the same from before the first to after

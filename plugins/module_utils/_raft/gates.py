@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The gates that a change of a Raft cluster has to pass. Evaluate them right before each single step, from fresh answers of all members.
+"""The gates that a change of a Raft cluster has to pass. Evaluate them right before each single step, from fresh answers of all members.
 A gate that cannot be evaluated is closed.
 
 Live means here: the leader hears the member, and the member itself says (`_Server`) that it takes part in this cluster.

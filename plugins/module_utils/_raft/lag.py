@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Members are asked one after the other, while the database moves on: an index that was read later is larger, which is no lag. Pure.
-"""
+"""Members are asked one after the other, while the database moves on: an index that was read later is larger, which is no lag. Pure."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The right to change a control plane, as one host keeps it: a file that names the run that holds it and when that right expires.
+"""The right to change a control plane, as one host keeps it: a file that names the run that holds it and when that right expires.
 
 Two flock(2) locks guard it. The file itself is read and written under the first one. The second one, on `FILE.act`, is held shared by every process that
 acts, for as long as it acts: no other run acquires the lock before the act is over, even if its own run was killed. The kernel

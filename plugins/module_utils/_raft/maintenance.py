@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What a run does next with a cluster that is on record: confirm, start, replace, join, restart; one step a round, the most urgent first. Pure.
+"""What a run does next with a cluster that is on record: confirm, start, replace, join, restart; one step a round, the most urgent first. Pure.
 
 Progress (R29): a member that is broken or runs with settings of the past is handled before any gate that waits for it.
 """

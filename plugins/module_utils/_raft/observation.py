@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What a run sees of one member of one database on its own host: the file, the copy of the record, the running process. `ovn_raft_member`
+"""What a run sees of one member of one database on its own host: the file, the copy of the record, the running process. `ovn_raft_member`
 makes it, the plan reads it; in between it travels as plain data.
 """
 

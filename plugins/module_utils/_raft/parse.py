@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The text of `cluster/status`, as ovsdb-server prints it since Open vSwitch 2.16, in a form that can be reasoned about.
+"""The text of `cluster/status`, as ovsdb-server prints it since Open vSwitch 2.16, in a form that can be reasoned about.
 
 Records are named tuples: a module that runs as often as a ping cannot afford the time that making dataclasses takes.
 """

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What a run does next with one database: the decision table of the bootstrap rule. A cluster on record is a matter of maintenance.py.
+"""What a run does next with one database: the decision table of the bootstrap rule. A cluster on record is a matter of maintenance.py.
 
 Pure. One call plans one round: a record to write (if any), then at most one acting step, then the run observes again. No step counter is kept:
 a run that was killed is continued from what the next one observes.

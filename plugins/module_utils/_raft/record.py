@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The state record of one Raft database: who may create it, what it is called, who belongs to it. It is kept off the database disks, so that an
+"""The state record of one Raft database: who may create it, what it is called, who belongs to it. It is kept off the database disks, so that an
 empty disk is never a reason to create a second cluster. Pure: reading, checking and rendering; where copies live is the backend's business.
 """
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-One host's copy of a state record: a directory with one file per key. It is a symbolic link to a directory per revision, switched in one
+"""One host's copy of a state record: a directory with one file per key. It is a symbolic link to a directory per revision, switched in one
 rename (as Kubernetes does with a mounted ConfigMap), so that the launcher never reads half of an update.
 """
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-A cluster that is on record, as one round sees it: what its members say of each other, and the record that the round will write. Facts only; nothing
+"""A cluster that is on record, as one round sees it: what its members say of each other, and the record that the round will write. Facts only; nothing
 is decided here. Pure.
 """
 

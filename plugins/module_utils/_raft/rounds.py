@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The one loop that brings a Raft database to its declared state: observe, refuse or plan one step, acquire the lock, write the record, execute.
+"""The one loop that brings a Raft database to its declared state: observe, refuse or plan one step, acquire the lock, write the record, execute.
 
 `next_round` is pure, with the clock as an argument, and everything that one round hands to the next is plain data (`RoundProgress`): the role
 `ovn_central` carries it through Ansible's tasks, `converge` through a Python loop. Neither decides anything.

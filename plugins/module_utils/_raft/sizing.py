@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Election timer and inactivity probe that a database needs because of its size. Pure.
+"""Election timer and inactivity probe that a database needs because of its size. Pure.
 
 While a server writes a snapshot, receives one or compacts its file, it answers no client; the time grows with the file. A member that hears
 nothing for an election timer starts an election, a client that hears nothing for twice its probe goes elsewhere and asks for everything

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The rounds of several databases on the same machines: which of them is observed, planned and executed next, and what is checked before the first change.
+"""The rounds of several databases on the same machines: which of them is observed, planned and executed next, and what is checked before the first change.
 
 One step of one database at a time, planned from an observation of its own. The second database comes after the first, but while the first waits, members
 of the second are started. A rule that stops one database leaves the other one to go on.

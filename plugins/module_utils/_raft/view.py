@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The answers of all members together: which cluster, which leader, which members are in the configuration, which the leader hears.
+"""The answers of all members together: which cluster, which leader, which members are in the configuration, which the leader hears.
 Verdict and gates read the same view, so that they never disagree about a fact.
 """
 

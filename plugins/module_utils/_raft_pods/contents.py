@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The contents of members in pods: the digests are computed by a command in each pod, so that no row leaves it. They are other digests than those of
+"""The contents of members in pods: the digests are computed by a command in each pod, so that no row leaves it. They are other digests than those of
 machines: only members of one kind can be compared.
 """
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The result of one command in the pod of a database member: the file, the mounted record, the answers of the server. Pure.
+"""The result of one command in the pod of a database member: the file, the mounted record, the answers of the server. Pure.
 
 The command needs nothing of this collection but the launcher's verb `state`, so pods of an older version can be examined as well.
 """

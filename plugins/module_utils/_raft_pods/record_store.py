@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The state record of one database as a ConfigMap. It has no owner, so that it survives the custom resource, and each write names the
+"""The state record of one database as a ConfigMap. It has no owner, so that it survives the custom resource, and each write names the
 version that it replaces, so that a run that was overtaken fails instead of overwriting.
 """
 

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The relays beside the members of the Southbound in a rolling change: chassis that lose one need another, so the next pod is restarted when the last one
+"""The relays beside the members of the Southbound in a rolling change: chassis that lose one need another, so the next pod is restarted when the last one
 serves them again. A member that is mended waits for nobody's relay.
 """
 

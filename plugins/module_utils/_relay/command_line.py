@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The relay of the Southbound database: a server without a file that serves chassis from a copy and forwards what they write (ovsdb(7), "Relay"). Pure.
+"""The relay of the Southbound database: a server without a file that serves chassis from a copy and forwards what they write (ovsdb(7), "Relay"). Pure.
 
 An ovsdb-server trusts one set of CAs on all its ports, those of Raft included. The relay has no vote, and on the network no port without a role, so it can
 trust a CA of the chassis that the members do not trust. It applies the rules of the role itself, before it forwards a transaction (ovsdb/execution.c in Open

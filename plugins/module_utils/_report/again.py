@@ -1,9 +1,6 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What central hosts are asked again before the report: what was written to between two of their answers, and what needs more time than the first call has. Pure.
+"""What central hosts are asked again before the report: what was written to between two of their answers, and what needs more time than the first call has.
+Pure.
 """
 
 from __future__ import annotations

@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The report as an artifact of a run. AWX stores artifacts in its database and hands them to each later job of a workflow, so their size has a limit.
-"""
+"""The report as an artifact of a run. AWX stores artifacts in its database and hands them to each later job of a workflow, so their size has a limit."""
 
 from __future__ import annotations
 

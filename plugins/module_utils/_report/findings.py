@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-What the parts of a report have in common: problems, warnings and lines for people.
+"""What the parts of a report have in common: problems, warnings and lines for people.
 
 A problem means that something does not work or would not survive the next failure. A warning needs the attention of an operator, in time.
 """

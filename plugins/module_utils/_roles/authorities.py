@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The two CAs: which one signs which pair, whom a host trusts, and whom the server of chassis lets in. Pure.
+"""The two CAs: which one signs which pair, whom a host trusts, and whom the server of chassis lets in. Pure.
 
 The central CA is that of members, northd and clients with all rights, and the only one that anybody trusts but the servers of chassis, the relays. These
 let in what the chassis CA signed, too. Texts are PEM; files are `active`, `next` and `previous` of each

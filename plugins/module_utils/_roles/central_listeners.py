@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Where the clients of a control plane on machines find its databases: rows of the table Connection, and the port that the relay serves instead. Pure.
+"""Where the clients of a control plane on machines find its databases: rows of the table Connection, and the port that the relay serves instead. Pure.
 
 Rows are replicated, so a target has a wildcard address: each member listens on its own addresses.
 """

@@ -1,10 +1,6 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Which nodes may still use a certificate of a CA that is to be retired. The certificate is on the node alone, but its pod names the CA that it was started for,
-and is not ready before the node has a certificate of that one. Pure.
+"""Which nodes may still use a certificate of a CA that is to be retired. The certificate is on the node alone, but its pod names the CA that it was started
+for, and is not ready before the node has a certificate of that one. Pure.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The role ovn_hypervisor: its options to the desired state of a chassis, and what a machine still lacks of it. Pure.
+"""The role ovn_hypervisor: its options to the desired state of a chassis, and what a machine still lacks of it. Pure.
 
 Mappings that come from a role are templated by Ansible value by value, as they are read: what is not needed is not read.
 """

@@ -1,11 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-
-The role ovn_neutron: where the control node asks the databases before the pods of Neutron get anything, and why it does not. Pure.
-"""
+"""The role ovn_neutron: where the control node asks the databases before the pods of Neutron get anything, and why it does not. Pure."""
 
 from __future__ import annotations
 

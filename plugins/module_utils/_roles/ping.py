@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The role ovn_ping: its options to the guests of the connectivity test, and what is left of them. Pure.
+"""The role ovn_ping: its options to the guests of the connectivity test, and what is left of them. Pure.
 
 A guest is a dictionary with `target` (`name`, `address` and `chassis` for the module ovn_ping), `port` (`name`, `mac` and `ip`) and `address` (with prefix
 length). One in Kubernetes also has `cluster` (host of the inventory), `pod` and `via` (host that leads into the pod).

@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Which pods are in the way of a certificate: what a Secret says counts for a daemon only if it was started with that file. Pure.
-"""
+"""Which pods are in the way of a certificate: what a Secret says counts for a daemon only if it was started with that file. Pure."""
 
 from __future__ import annotations
 

@@ -1,10 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-The playbook rotate: which phases are left, and what each listener has to serve between them. Pure.
-"""
+"""The playbook rotate: which phases are left, and what each listener has to serve between them. Pure."""
 
 from __future__ import annotations
 

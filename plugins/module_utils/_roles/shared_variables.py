@@ -1,10 +1,6 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-Options of one role that repeat a variable of all roles. Set alone, one role does something else than the others: databases without TLS, hypervisors with TLS.
-Pure.
+"""Options of one role that repeat a variable of all roles. Set alone, one role does something else than the others: databases without TLS, hypervisors with
+TLS. Pure.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-How variables of an inventory are read, whichever role they belong to. Pure. An empty text is an absent value.
+"""How variables of an inventory are read, whichever role they belong to. Pure. An empty text is an absent value.
 
 Variables are any mapping; `hostvars` resolves a value when it is asked for, so nothing here goes through all of them.
 """

@@ -1,9 +1,5 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""PRIVATE to the collection: may change at any time.
-
-How long the role ovn_verify lets a central host take. Pure.
+"""How long the role ovn_verify lets a central host take. Pure.
 
 A host that does not end the first call within ovn_verify_host_timeout counts as dead. So what may take long gets in it what the connection and the answers of
 daemons leave of that time, and what needs more is asked a second time: a dead host costs one limit, and a large database is no dead host.
