@@ -17,28 +17,20 @@ ROOT = Path(__file__).resolve().parents[2]
 SITE = Path(__file__).parent
 BIN = Path(sys.executable).parent
 # Everything that a page may link to.
-SOURCES = ("*.md", "docs/*.md", "docs/*.svg", "docs/decisions/*.md", "roles/*/README.md", "examples/**/*")
+SOURCES = ("*.md", "docs/*.md", "docs/*.svg", "docs/contributing/**/*.md", "roles/*/README.md", "examples/**/*")
 SOURCES += ("molecule/README.md", "tests/testbed/README.md", "meta/*.txt", "awx/**/*.yml")
-OTHER_PAGES = "docs/*\n"  # in index.md: all pages of docs that it does not name
+# The pages of the site alone, and where they go.
+OWN = {"conf.py": "conf.py", "index.md": "index.md", "contributing.md": "docs/contributing/index.md"}
 
 
 def copy_sources(source: Path) -> None:
-    """Copy what the site consists of. `index.md` gets the names of the pages that it does not name itself."""
+    """Copy what the site consists of."""
     for path in sorted({path for pattern in SOURCES for path in ROOT.glob(pattern) if path.is_file()}):
         target = source / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-    shutil.copyfile(SITE / "conf.py", source / "conf.py")
-    index = (SITE / "index.md").read_text(encoding="utf-8")
-    (source / "index.md").write_text(
-        index.replace(OTHER_PAGES, "".join(f"{name}\n" for name in other_pages(index))), encoding="utf-8"
-    )
-
-
-def other_pages(index: str) -> list[str]:
-    """Return the pages of docs that no line of `index` names, in the order of their names."""
-    pages = sorted(f"docs/{path.stem}" for path in ROOT.glob("docs/*.md"))
-    return [page for page in pages if page not in index.splitlines()]
+    for name, target_name in OWN.items():
+        shutil.copyfile(SITE / name, source / target_name)
 
 
 def write_reference(folder: Path) -> None:

@@ -86,7 +86,7 @@ _value:
   description:
     - C(format_version), C(managed), C(healthy), C(problems), C(warnings), C(findings) (each with its C(code)), C(lines) for people, and the facts behind them -
       C(northbound), C(southbound), C(interconnection), C(northd), C(heartbeat), C(chassis), C(versions), C(certificates), C(addresses), C(neutron).
-    - The page C(docs/report.md) of the collection has every key, the page C(docs/messages.md) every code.
+    - The page C(docs/monitoring.md) of the collection has every key, the page C(docs/troubleshooting.md) every code.
   type: dict
   sample: {"format_version": 1, "healthy": true, "problems": [], "warnings": [], "findings": [], "lines": ["OVN is healthy"]}
 """

@@ -71,7 +71,7 @@ def distribution_data(role: Role, given: t.Mapping[str, t.Any], observed: t.Mapp
     name = observed.get("name") or observed.get("id") or "an unknown distribution"
     problem = (
         f"{host} runs {name}, whose packages, paths and units of OVN are not known here; those of Debian and Ubuntu are. "
-        f"Set {', '.join(missing)} in {option} (docs/packages.md has an example)."
+        f"Set {', '.join(missing)} in {option} (docs/compatibility.md has an example)."
         if missing
         else ""
     )

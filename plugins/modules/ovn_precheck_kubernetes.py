@@ -104,7 +104,7 @@ findings:
   elements: dict
   contains:
     code:
-      description: A fixed word. docs/precheck-kubernetes.md of the collection explains all of them.
+      description: A fixed word. docs/troubleshooting.md of the collection explains all of them.
       type: str
       sample: permission_missing
     object:

@@ -1,4 +1,4 @@
-"""Open_vSwitch on 20 hosts: a read and a write by our wire and by ovsdbapp, against a ping, for docs/decisions/0005-ovsdb-clients.md.
+"""Open_vSwitch on 20 hosts: a read and a write by our wire and by ovsdbapp, against a ping, for docs/contributing/decisions/0005-ovsdb-clients.md.
 
 Two modules that differ in their client alone: they read external_ids, write twelve keys of it, and read again. ovsdbapp replicates
 that one column. It does not wait for ovs-vswitchd, which does not run here.

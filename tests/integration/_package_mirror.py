@@ -1,4 +1,4 @@
-"""Folders of Debian packages, signed and served over HTTP: a mirror as docs/packages.md describes it, for machines without a way to Debian's archive."""
+"""Folders of Debian packages, signed and served over HTTP: a mirror as docs/compatibility.md describes it, for machines without a way to Debian's archive."""
 
 from __future__ import annotations
 

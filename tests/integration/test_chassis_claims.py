@@ -154,7 +154,7 @@ def test_a_host_name_can_be_claimed_and_is_reported(site: Site, run_module: RunM
 
 
 def test_what_the_role_prevents_and_what_not(site: Site) -> None:
-    """docs/southbound-rbac.md"""
+    """docs/security.md"""
     evil = site.uuid("Chassis", "name=evil")
     datapath = site.uuid("Datapath_Binding", "tunnel_key=1")
     prevented = {

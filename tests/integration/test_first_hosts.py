@@ -1,6 +1,6 @@
 """docs/first-hosts.md as a new user goes through it: three machines and a control node that have nothing, and a healthy report at the end.
 
-The machines are Debian with Python and an SSH server. They reach a mirror of packages (docs/packages.md) instead of Debian's archive.
+The machines are Debian with Python and an SSH server. They reach a mirror of packages (docs/compatibility.md) instead of Debian's archive.
 """
 
 from __future__ import annotations

@@ -240,7 +240,7 @@ def renumber(backend: LoopbackBackend, host: LoopbackHost) -> None:
 
 
 def join_by_hand(backend: LoopbackBackend, host: LoopbackHost, sid: str) -> None:
-    """The steps of docs/refusals.md, "A central host with a new address"."""
+    """The steps of docs/troubleshooting.md, "A central host with a new address"."""
     leader = until(lambda: backend.leader, "a leader of the others", 60)
     kick(leader.control_socket, sid)
     until(lambda: len(listed_addresses(leader)) == 2, "the member is not listed", 60)
@@ -261,7 +261,7 @@ def test_renumbered_hosts_join_at_their_new_addresses_by_hand(daemons: None) -> 
             sid = host.member.observe().sid
             assert sid is not None
             renumber(backend, host)
-            with pytest.raises(OvnError, match=r"docs/refusals\.md has the steps by hand"):
+            with pytest.raises(OvnError, match=r"docs/troubleshooting\.md has the steps by hand"):
                 backend.run()
             assert backend.acts == []
             join_by_hand(backend, host, sid)

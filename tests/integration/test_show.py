@@ -268,9 +268,9 @@ def test_status_prints_what_the_query_selects(play: Play) -> None:
 
 
 def usual_commands() -> t.Iterator[tuple[str, dict[str, t.Any]]]:
-    """Each command in the table of docs/facts.md with its options; the database is that of the row before if it is not named."""
+    """Each command in the table of docs/monitoring.md with its options; the database is that of the row before if it is not named."""
     database = ""
-    page = (PLAYBOOK.parents[1] / "docs" / "facts.md").read_text(encoding="utf-8")
+    page = (PLAYBOOK.parents[1] / "docs" / "monitoring.md").read_text(encoding="utf-8")
     table = page.partition("| command | options |")[2].partition("\n\n")[0]
     for line in table.splitlines():
         words = line.split("`")

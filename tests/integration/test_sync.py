@@ -266,7 +266,7 @@ def test_what_a_central_host_tells(installation: Installation, run_module: RunMo
 def test_a_report_on_real_daemons_has_the_documented_structure(
     installation: Installation, run_module: RunModule
 ) -> None:
-    """docs/report.md; the reports of _report/test_report.py are checked in the same way."""
+    """docs/monitoring.md; the reports of _report/test_report.py are checked in the same way."""
     require_vswitch()
     installation.start_chassis("one", "198.51.100.11", **{"ovn-bridge-mappings": '"physnet1:br-ex"'})
     registered(installation, run_module, 1)

@@ -1,4 +1,4 @@
-"""What docs/report.md says of the report's structure, and where a report differs from it."""
+"""What docs/monitoring.md says of the report's structure, and where a report differs from it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import typing as t
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "report.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "monitoring.md"
 ROW = re.compile(r"^\| `([^`]+)` \| ([a-z ]+?) \|", re.MULTILINE)
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -20,7 +20,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 def documented() -> dict[str, str]:
     """The type of each key on the page. The Northbound has the keys of the Southbound."""
-    rows = dict(ROW.findall(PAGE.read_text(encoding="utf-8")))
+    section = PAGE.read_text(encoding="utf-8").partition("\n## The report as data\n")[2].partition("\n## ")[0]
+    rows = dict(ROW.findall(section))
     same = {key.replace("southbound", "northbound", 1): kind for key, kind in rows.items() if key[:10] == "southbound"}
     return {**rows, **same}
 

@@ -1,4 +1,4 @@
-"""The floors of the house: packages of module_utils import only what lies below them (docs/architecture.md). Tests are where their files are."""
+"""The floors of the house: packages of module_utils import only what lies below them (docs/contributing/architecture.md). Tests are where their files are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests and stories that docs/testing.md names exist, each at the place that its column says."""
+"""The tests and stories that docs/contributing/testing.md names exist, each at the place that its column says."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 MOLECULE = TESTS.parent / "molecule" / "shared" / "stories"
-PAGE = TESTS.parent / "docs" / "testing.md"
+PAGE = TESTS.parent / "docs" / "contributing" / "testing.md"
 PLACES = ("unit", "unit/plugins", "unit/plugins/module_utils", "integration", "kind", "simulation", "..")
 NAMED = re.compile(r"`((?:[\w/]+/)?test_\w+\.py)?(?:::)?(test_\w+)?`")
 STORY = re.compile(r"`(\w+)`")

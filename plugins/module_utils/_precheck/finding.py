@@ -10,7 +10,7 @@ from .._errors import InvalidInput
 from .._precheck_kubernetes.findings import CODES as CLUSTER_CODES
 from .._precheck_kubernetes.findings import Finding
 
-# In the order of the report. docs/precheck.md explains each of them, docs/precheck-kubernetes.md those of clusters; tests compare.
+# In the order of the report. docs/troubleshooting.md explains each of them, docs/troubleshooting.md those of clusters; tests compare.
 MACHINE_CODES = (
     # The inventory
     "central_count",

@@ -8,7 +8,7 @@ import typing as t
 Kind = t.Literal["cluster", "hypervisors"]
 TITLES: dict[Kind, str] = {"cluster": "the control plane", "hypervisors": "the hypervisors"}
 
-# With their meaning in docs/precheck-kubernetes.md.
+# With their meaning in docs/troubleshooting.md.
 CODES = (
     "api_unreachable",
     "api_credentials",

@@ -191,7 +191,7 @@ def changed_address_message(run: Run, member: str, recorded: str, declared: str)
     return (
         f"{member} has the {run.database} address {recorded}, {run.texts.declaration} says {declared}. "
         "The address is part of a member's identity: change it back, or declare the host that its disk came from, then run again. "
-        "If the old address is gone, docs/refusals.md has the steps by hand. "
+        "If the old address is gone, docs/troubleshooting.md has the steps by hand. "
         "Nothing was changed."
     )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The codes of the findings of a report, which are public and stay what they are: docs/messages.md has a row for each."""
+"""The codes of the findings of a report, which are public and stay what they are: docs/troubleshooting.md has each of them."""
 
 from __future__ import annotations
 

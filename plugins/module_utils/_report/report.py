@@ -19,7 +19,7 @@ from .interconnection import report_interconnection
 from .northd import report_northd
 from .versions import report_versions
 
-FORMAT_VERSION = 1  # of the facts, see docs/report.md: rises if a key goes away or changes its meaning
+FORMAT_VERSION = 1  # of the facts, see docs/monitoring.md: rises if a key goes away or changes its meaning
 _FINDING_LINES = 8  # the rest is counted; all of it is in the facts
 
 

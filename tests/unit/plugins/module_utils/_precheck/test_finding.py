@@ -50,7 +50,8 @@ def test_every_code_is_used_and_explained() -> None:
         path.read_text() for path in (ROOT / "plugins/module_utils/_precheck").glob("*.py") if path.stem != "finding"
     )
     judges += (ROOT / "plugins/module_utils/_chassis/datapath.py").read_text()
-    page = (ROOT / "docs/precheck.md").read_text()
+    page = (ROOT / "docs/troubleshooting.md").read_text()
+    page = page.partition("\n## The check before the first change\n")[2].partition("\n## ")[0]
     assert [code for code in finding.MACHINE_CODES if f'"{code}"' not in judges] == []
     assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == list(finding.MACHINE_CODES)
 
@@ -67,7 +68,7 @@ IN_BOTH = {"host_unreachable", "duplicate_system_id", "duplicate_encapsulation_i
 def test_a_code_of_the_report_is_one_of_the_precheck_only_if_it_means_the_same() -> None:
     """One that is in both by chance would be looked up in the wrong table."""
     assert set(finding.CODES) & (PROBLEMS | WARNINGS) == IN_BOTH
-    page = (ROOT / "docs/messages.md").read_text()
+    page = (ROOT / "docs/troubleshooting.md").read_text()
     sentence = re.search(r"These are in both, with one meaning: ([^.]+)\.", page)
     assert sentence
     assert set(re.findall(r"`(\w+)`", sentence[1])) == IN_BOTH

@@ -25,7 +25,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.imag
     lost_functions,
 )
 
-PAGE = Path(__file__).resolve().parents[5] / "docs" / "precheck-kubernetes.md"
+PAGE = Path(__file__).resolve().parents[5] / "docs" / "troubleshooting.md"
 AGENT = {
     "enabled": True,
     "image": {"repository": "example.org/neutron", "tag": "1"},
