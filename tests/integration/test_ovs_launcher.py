@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import time
@@ -296,6 +297,17 @@ def kernel(node: Node) -> Node:
     return node
 
 
+def fail_every_other(node: Node, program: str) -> None:
+    """Let every second call of the program fail in the containers of the node."""
+    folder = node.directory / "programs"
+    folder.mkdir()
+    mark, path = folder / "fails", shutil.which(program)
+    wrapper = folder / program
+    wrapper.write_text(f'#!/bin/sh\nrm {mark} 2>/dev/null && exit 1\n>{mark}\nexec {path} "$@"\n')
+    wrapper.chmod(0o755)
+    node.variables["PATH"] = f"{folder}:{os.environ['PATH']}"
+
+
 def waits(node: Node) -> bool:
     return "flow-restore-wait" in node.vsctl("get", "Open_vSwitch", ".", "other_config")
 
@@ -317,9 +329,12 @@ def test_the_kernel_does_not_keep_its_flows_forever(kernel: Node) -> None:
     until(lambda: not waits(kernel), "its end", 15)
 
 
-def test_the_kernel_keeps_its_flows_as_long_as_new_ones_come(kernel: Node) -> None:
+@pytest.mark.parametrize("fails", [False, True], ids=["each reading succeeds", "every other reading fails"])
+def test_the_kernel_keeps_its_flows_as_long_as_new_ones_come(kernel: Node, fails: bool) -> None:
     """Longer than it would wait without any."""
     kernel.variables["OVS_FLOW_WAIT"] = "2"
+    if fails:
+        fail_every_other(kernel, "ovs-ofctl")
     kernel.start("vswitchd")
     kernel.until_ready("vswitchd")
     bridge = kernel.sockets / "br-int.mgmt"
@@ -475,8 +490,9 @@ def test_a_node_that_has_just_booted_is_given_time(node: Node) -> None:
     uptime = node.directory / "uptime"
     uptime.write_text("6.90 12.00\n")
     exec_in, command = node.command("vswitchd")[:4], node.command("vswitchd")[4:]
-    began = time.monotonic()
     just_booted = ["sh", "-c", 'mount --bind "$0" /proc/uptime && exec "$@"', str(uptime)]
     node.daemons["vswitchd"] = Daemon([*exec_in, *just_booted, *command], node.directory / "vswitchd.log")
+    pause = ["pgrep", "--parent", str(node.daemons["vswitchd"].pid), "--full", "^sleep 4$"]
+    until(lambda: subprocess.run(pause, check=False, capture_output=True).returncode == 0, "the launcher to wait")
+    assert not (node.sockets / "ovs-vswitchd.ctl").exists()
     node.until_ready("vswitchd")
-    assert time.monotonic() - began >= 4

@@ -35,14 +35,16 @@ keep_flows() {
 await_flows() {
     integration_bridge
     read -r began _ </proc/uptime
-    before=0 same=0
-    while :; do
+    passed=0 before=0 same=0
+    while [ "$passed" -lt 60 ]; do
         sleep 1
         count=$(ovs-ofctl -t 5 -O OpenFlow10,OpenFlow13,OpenFlow14,OpenFlow15 dump-aggregate "unix:$OVS_RUNDIR/$flows_of.mgmt" 2>/dev/null |
             sed -n 's/.*flow_count=\([0-9]*\).*/\1/p')
         read -r seconds _ </proc/uptime
         passed=$((${seconds%%.*} - ${began%%.*}))
-        if [ "${count:-0}" -eq 0 ]; then
+        [ -n "$count" ] || [ "$before" -eq 0 ] || continue # a failed reading does not mean that the flows are gone
+        count=${count:-0}
+        if [ "$count" -eq 0 ]; then
             [ "$passed" -lt "${OVS_FLOW_WAIT:-30}" ] || break
         elif [ "$count" -gt "$before" ]; then
             same=0
@@ -50,11 +52,10 @@ await_flows() {
             same=$((same + 1))
             [ "$same" -le $((count / 5000)) ] || break
         fi
-        [ "$passed" -lt 60 ] || break
-        before=${count:-0}
+        before=$count
     done
     until tell_flows remove Open_vSwitch . other_config flow-restore-wait; do sleep 1; done
-    say "$flows_of has ${count:-0} flows"
+    say "$flows_of has ${count:-$before} flows"
 }"""
 
 # Commands of the unit ovs-vswitchd.service. The second one runs on in the background: units that start after this one must not wait for flows.
