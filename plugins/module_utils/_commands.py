@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tempfile
 import typing as t
 
 from ._errors import OvnError
@@ -14,7 +13,7 @@ from ._errors import OvnError
 Answer = tuple[int, str, str]
 """Exit code, standard output, standard error."""
 Runner = t.Callable[[list[str], dict[str, str]], Answer]
-"""`runner(command, environment)` returns the answer of a command."""
+"""`runner(command, environment)` returns the answer of a command, and raises `OvnError` if it cannot be run."""
 
 
 class Commands:
@@ -24,10 +23,11 @@ class Commands:
         """Return the answer of the command, which gets these variables besides those that there are; `OvnError` if it cannot be run.
 
         AnsibleModule.run_command loses the output of a command that takes more than a second on a busy host (ansible/ansible#51393). Files, and not
-        pipes, so that a daemon which the command leaves behind is not waited for.
+        pipes, so that a daemon which the command leaves behind is not waited for. Files in memory, because most programs
+        do not notice that the disk of /tmp is full.
         """
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            try:
+        try:
+            with _memory_file() as out, _memory_file() as err:
                 done = subprocess.run(
                     list(command),
                     env={**os.environ, **(environment or {})},
@@ -36,13 +36,19 @@ class Commands:
                     stderr=err,
                     check=False,
                 )
-            except OSError as e:
-                raise OvnError(f"Cannot run {command[0]}: {e.strerror}.") from e
-            return done.returncode, _content(out), _content(err)
+                return done.returncode, _content(out), _content(err)
+        except OSError as e:
+            raise OvnError(
+                f"Cannot run {command[0]}: {e.strerror}. Check that it is installed and executable on this host."
+            ) from e
 
     def find(self, program: str) -> str:
         """Return the path of the program, empty if it is not installed."""
         return shutil.which(program, path=f"/usr/sbin:/sbin:{os.environ.get('PATH', os.defpath)}") or ""
+
+
+def _memory_file() -> t.IO[bytes]:
+    return os.fdopen(os.memfd_create("output"), "w+b")
 
 
 def _content(file: t.IO[bytes]) -> str:

@@ -173,8 +173,8 @@ class HostMember:
         """Return the facts of the launcher about the file, or why there are none that can be used."""
         try:
             code, out, err = self.run([self.launcher, "state"], environment)
-        except OSError as e:
-            code, out, err = 1, "", str(e)
+        except OvnError as e:
+            code, out, err = 127, "", str(e).rstrip(".")  # as a shell
         file = dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
         if code != 0 or not {"class", "cid", "sid", "reason"} <= file.keys():
             message = err.strip()[-300:] or "it printed nothing"

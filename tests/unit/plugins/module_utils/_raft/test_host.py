@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._commands import Commands
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft import host
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.host import HostMember
 
@@ -109,13 +110,15 @@ def test_a_launcher_that_fails_says_nothing_about_the_file(
     assert words in seen.file_reason
 
 
-def test_a_launcher_that_is_gone_says_nothing_about_the_file(tmp_path: pathlib.Path) -> None:
-    def run(command: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
-        raise FileNotFoundError(2, "No such file or directory")
-
-    looked = member(tmp_path)
-    looked.run = run
-    assert looked.observe().file_class == "unknown"
+def test_file_is_unknown_if_launcher_cannot_be_run(tmp_path: pathlib.Path) -> None:
+    """Its interpreter is missing."""
+    observed = member(tmp_path)
+    pathlib.Path(observed.launcher).write_text("#!/nowhere/sh\n", encoding="utf-8")
+    observed.run = Commands().run
+    seen = observed.observe()
+    assert (seen.file_class, seen.is_lost) == ("unknown", False)
+    assert f"(code 127): Cannot run {observed.launcher}: No such file or directory. Check that" in seen.file_reason
+    assert seen.file_reason.endswith("on this host. Run the playbook again.")
 
 
 def test_what_the_launcher_and_the_witness_say_of_the_log(tmp_path: pathlib.Path) -> None:
