@@ -24,9 +24,8 @@ from .provider_networks import INTERFACE_COLUMNS, PORT_COLUMNS
 
 _PROGRAM = "ovs-vswitchd"
 _APART = 1.0  # seconds between two readings of the counters, at least
-_RESTART = (
-    60.0  # seconds that a new ovs-vswitchd may wait for the flows of the integration bridge (`_launchers/flows.py`)
-)
+# Seconds that a new ovs-vswitchd may wait for the flows of the integration bridge: `await_flows` of `_launchers/flows.py` begins its last reading before 60 s.
+_RESTART = 75.0
 _TABLES = {
     "Open_vSwitch": ["external_ids", "other_config"],
     "Bridge": ["name", "ports", "datapath_type"],
