@@ -80,7 +80,7 @@ def uplinks_down(mappings: str, tables: t.Mapping[str, t.Sequence[Row]]) -> list
 
 
 def judge_datapath(facts: Row | None, texts: DatapathTexts = ON_MACHINES) -> list[DatapathProblem]:
-    """Return what makes this datapath lose packets; nothing of what is not known (None), as the handlers of pods."""
+    """Return what makes this datapath lose packets. Unknown facts (None) yield no problem; in pods, handlers are always unknown."""
     if not facts:
         return []
     problems = []

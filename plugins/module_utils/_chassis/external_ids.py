@@ -38,11 +38,11 @@ _MAC = r"[0-9a-f]{2}(:[0-9a-f]{2}){5}"
 _CLUSTER_ID = r"cid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
-def restart_settings(datapath_type: str | None) -> dict[str, str]:
-    """Return how many milliseconds ovn-controller has to compute its flows, before it clears those that are there: without, packets are lost.
+def flow_clear_delay(datapath_type: str | None) -> dict[str, str]:
+    """Return the external_ids that make a restarted ovn-controller wait before it clears old flows.
 
-    It takes that time also after a restart of ovs-vswitchd. A datapath in userspace (netdev) passes nothing meanwhile, so it gets half of it.
-    OVN 25.09 and later knows by itself when it is ready, and ignores the key.
+    The value is in milliseconds. Without a wait, packets are lost while ovn-controller computes the new flows. It waits after a restart of ovs-vswitchd, too:
+    a datapath in userspace (netdev) passes no packets then, so its wait is half as long. OVN 25.09 and later ignore the key: they know when they are ready.
     """
     return {"ovn-ofctrl-wait-before-clear": "4000" if datapath_type == "netdev" else "8000"}
 

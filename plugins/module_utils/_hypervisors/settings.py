@@ -11,7 +11,7 @@ from .._addresses import canonical
 from .._api.chassis_settings import ADDRESSES, CONFIRMED, DEFAULT, HEARTBEAT, NODES, Settings, options_of, settings_of
 from .._api.names import Object
 from .._chassis.cms_options import OWNER
-from .._chassis.external_ids import restart_settings
+from .._chassis.external_ids import flow_clear_delay
 from .._chassis.options import CHASSIS_OPTIONS
 from .._chassis.plan import desired_chassis
 from .._errors import InvalidInput, OvnError
@@ -59,7 +59,7 @@ def default_settings(spec: ClusterSpec, southbound: t.Sequence[str]) -> Settings
             for m in spec.bridge_mappings
         ],
         **_declared_options(spec),
-        "external_ids": restart_settings(spec.ovs.datapath_type),
+        "external_ids": flow_clear_delay(spec.ovs.datapath_type),
         "gateway": False,
         **({"preserve_foreign": True} if spec.ovs.mode == "host" else {}),
     }

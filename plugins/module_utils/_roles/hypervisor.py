@@ -13,7 +13,7 @@ import typing as t
 from ansible.module_utils.common.dict_transformations import dict_merge
 
 from .._api.tls_spec import gives_node_certificates
-from .._chassis.external_ids import restart_settings
+from .._chassis.external_ids import flow_clear_delay
 from .._databases import DATABASES, Database
 from .._errors import InvalidInput
 from .._inventory import as_list
@@ -149,7 +149,7 @@ def _machine_state(options: HypervisorMachineOptions) -> dict[str, t.Any]:
     return {
         "openvswitch": options.openvswitch,
         "bridge_mappings": mappings,  # None leaves those of the machine alone
-        "external_ids": {**({} if existing else restart_settings(options.datapath_type)), **options.external_ids},
+        "external_ids": {**({} if existing else flow_clear_delay(options.datapath_type)), **options.external_ids},
         "warnings": gateway_warnings(options.host, mappings) if options.gateway else [],
         "bridges": [*options.bridges, *([bridge] if bridge else [])],
         "openvswitch_units": [] if existing else openvswitch_units(options.openvswitch_service),
