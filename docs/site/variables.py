@@ -1,6 +1,6 @@
-"""Print docs/variables.md: each option of each role with its default and the first sentence of its description.
+"""Print docs/variables.md: the shared variables, and each option of each role, with the default and the first sentence of the description.
 
-Usage: .venv/bin/python docs/site/variables.py > docs/variables.md    after a change of an argument_specs.yml
+Usage: .venv/bin/python docs/site/variables.py > docs/variables.md    after a change of an argument_specs.yml or of the shared variables
 """
 
 from __future__ import annotations
@@ -8,16 +8,19 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.shared_variables import SPECIFICATION
+
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = """# All variables
 
-Every option of every role. `docs/site/variables.py` writes this page from `roles/*/meta/argument_specs.yml`; suboptions and further sentences are shown by
-`ansible-doc -t role`. Variables that several roles share, such as `ovn_backend` and `ovn_tls`, are in the [inventory reference](inventory.md).
+The variables that all roles share, and every option of every role. `docs/site/variables.py` writes this page; suboptions and further sentences of options are
+shown by `ansible-doc -t role`. The [inventory reference](inventory.md) has what most inventories need.
 """
 # Ansible's markup: O(name), O(c5c3.ovn.ovn_database#module:name), V(value), C(code), E(VARIABLE), RV(value); M(name), P(name#type); B(text), I(text)
 CODE = re.compile(r"\b(?:O|V|C|E|RV)\((?:[\w.]+#\w+:)?((?:[^()\\]|\\.|\([^()]*\))*)\)")
@@ -37,7 +40,7 @@ def first_sentence(description: str | list[str]) -> str:
     return re.split(r"(?<=[.!?]) (?=[A-Z])", as_markdown(text))[0].replace("|", r"\|")
 
 
-def default_of(option: dict[str, Any]) -> str:
+def default_of(option: Mapping[str, Any]) -> str:
     """Return the default as an inventory would write it; `required` or nothing where there is none."""
     if "default" not in option:
         return "required" if option.get("required") else ""
@@ -59,15 +62,22 @@ def section(role: Path) -> str:
         f"{main['short_description'].rstrip('.')}: [the role](../roles/{role.name}/README.md).",
         "",
     ]
-    lines += ["| Variable | Default | Meaning |", "|---|---|---|"]
-    for name, option in main.get("options", {}).items():
-        lines.append(f"| `{name}` | {default_of(option)} | {first_sentence(option['description'])} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + table(main.get("options", {}))) + "\n"
+
+
+def table(options: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the lines of a table of these options."""
+    rows = [
+        f"| `{name}` | {default_of(option)} | {first_sentence(option['description'])} |"
+        for name, option in options.items()
+    ]
+    return ["| Variable | Default | Meaning |", "|---|---|---|", *rows]
 
 
 def page() -> str:
     roles = sorted(path.parents[1] for path in ROOT.glob("roles/*/meta/argument_specs.yml"))
-    return "\n".join([HEAD, *(section(role) for role in roles)])
+    shared = "\n".join(["## Shared by all roles", "", *table(SPECIFICATION)]) + "\n"
+    return "\n".join([HEAD, shared, *(section(role) for role in roles)])
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ author:
 EXAMPLES = r"""
 - name: Show who may connect to which port of this host
   ansible.builtin.debug:
-    msg: "{{ (hostvars | c5c3.ovn.firewall_desired(groups, inventory_hostname, {'ovn_central_firewall': 'managed'})).options }}"
+    msg: "{{ (hostvars | c5c3.ovn.firewall_desired(groups, inventory_hostname, {'ovn_firewall': 'managed'})).options }}"
 """
 
 RETURN = r"""

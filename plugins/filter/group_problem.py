@@ -11,7 +11,6 @@ version_added: "0.1.0"
 description:
   - A play on a group that is empty or has another name than expected does nothing and succeeds. This filter finds that out before.
   - An option whose value is not allowed would fail later, with the whole specification of its role.
-  - An option of one role that contradicts the variable of all roles that it repeats would break a rollout, as C(ovn_central_tls) beside C(ovn_tls).
 options:
   _input:
     description: C(groups), or any mapping of group names to lists of hosts.
@@ -26,7 +25,7 @@ options:
     type: bool
     default: true
   hostvars:
-    description: C(hostvars). With them the options of the hosts in the group are checked, and compared with the variables of all roles.
+    description: C(hostvars). With them the options of the hosts in the group are checked.
     type: dict
 author:
   - C5C3 contributors (@c5c3)
@@ -58,7 +57,7 @@ from ansible.module_utils.common.yaml import yaml_load
 
 from ..module_utils._roles.option_types import Specification, option_problem
 from ..module_utils._roles.options import plain
-from ..module_utils._roles.shared_variables import SHARED_VARIABLES, shared_variable_problem
+from ..module_utils._roles.shared_variables import SPECIFICATION as SHARED
 from ..module_utils._roles.variables import Hostvars, Variables
 from ..plugin_utils._filters import as_filter
 
@@ -71,14 +70,13 @@ _ROLES = pathlib.Path(__file__).resolve().parents[2] / "roles"
 
 def _options_problem(hosts: t.Sequence[str], hostvars: Hostvars) -> str:
     specification = _specification()
-    names = {*specification, *SHARED_VARIABLES.values()}
-    given = {host: _readable(hostvars[host], names) for host in hosts}
-    return option_problem(hosts, given, specification) or shared_variable_problem(hosts, given)
+    given = {host: _readable(hostvars[host], specification) for host in hosts}
+    return option_problem(hosts, given, specification)
 
 
 def _specification() -> Specification:
-    """Return what all roles say of their options."""
-    options: dict[str, t.Any] = {}
+    """Return what is declared of the shared variables and of the options of all roles."""
+    options: dict[str, t.Any] = {**SHARED}
     for path in _ROLES.glob("*/meta/argument_specs.yml"):
         options.update(yaml_load(path.read_bytes())["argument_specs"]["main"].get("options") or {})
     return options
@@ -91,7 +89,8 @@ def _readable(variables: Variables, names: t.Collection[str]) -> Variables:
         with contextlib.suppress(Exception):  # templates raise many classes, and each version of Ansible has others
             value = plain(variables[name])
             json.dumps(value, default=str)  # from ansible-core 2.19 on this fails, and not the line before
-            found[name] = value
+            if name not in SHARED or value not in ("", None):  # an empty shared variable is absent
+                found[name] = value
     return found
 
 

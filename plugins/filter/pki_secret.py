@@ -38,14 +38,14 @@ _value:
 
 import typing as t
 
-from ..module_utils._roles.pki import certificate_of, secret_of
-from ..module_utils._roles.variables import Groups, Hostvars, Variables, first_value
+from ..module_utils._roles.pki import secret_of
+from ..module_utils._roles.variables import Groups, Hostvars, Variables
 from ..plugin_utils._filters import as_filter
 
 
 def pki_secret(host: str, hostvars: Hostvars, groups: Groups, variables: Variables | None = None) -> dict[str, t.Any]:
     known = hostvars[host] if variables is None else variables
-    secret = secret_of(known, first_value(known, "ovn_pki_certificate", default=certificate_of(host, groups)))
+    secret = secret_of(known)
     return {**secret.place(), "given": secret.given}
 
 

@@ -19,7 +19,7 @@ def address_of(host: str, variables: t.Mapping[str, t.Any]) -> str:
 
 def system_id_of(host: str, variables: t.Mapping[str, t.Any]) -> str:
     """Return the name of a machine's chassis: the option of the role, else `ovn_system_id`, else the name of the host."""
-    return str(variables.get("ovn_hypervisor_system_id") or variables.get("ovn_system_id") or host)
+    return str(variables.get("ovn_system_id") or host)
 
 
 def encapsulation_ip_of(host: str, variables: t.Mapping[str, t.Any]) -> t.Any:

@@ -102,7 +102,7 @@ def test_a_table_comes_lets_a_new_hypervisor_in_and_goes(site: LocalSite) -> Non
         play("c1", command("nft add element inet c5c3_ovn tcp_6642_ipv4 { 192.0.2.99 }")),
         play("h1", let_in, *table_has("127.0.0.21", "192.0.2.99")),
         play("c1", firewall, *table_has("127.0.0.21", lacks="192.0.2.99")),
-        play("c1", firewall, no_table, expect("not tables.stdout"), ovn_central_firewall="none"),
+        play("c1", firewall, no_table, expect("not tables.stdout"), ovn_firewall="none"),
     ]
     file = site.folder / "firewall.yml"
     file.write_text(json.dumps(plays))

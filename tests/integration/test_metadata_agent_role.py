@@ -42,7 +42,7 @@ class Node:
             "ovn_metadata_agent_directory": str(self.root),
             "ovn_metadata_agent_nova_host": "192.0.2.30",
             "ovn_metadata_agent_shared_secret": "secret",
-            "ovn_metadata_agent_southbound_endpoints": self.southbound.endpoints,
+            "ovn_southbound_endpoints": self.southbound.endpoints,
             "ovn_metadata_agent_timeout": 5,
             **variables,
         }
@@ -87,7 +87,7 @@ def test_an_agent_gets_a_southbound_that_knows_its_chassis(
     code, output = node.ask(pki)
     assert code != 0
     assert f"{node.southbound.endpoints[0]} is not reachable" in output
-    assert "Run c5c3.ovn.status, or correct ovn_metadata_agent_southbound_endpoints, then run again." in output
+    assert "Run c5c3.ovn.status, or correct ovn_southbound_endpoints, then run again." in output
 
 
 SYSTEMCTL = """#!/bin/sh
@@ -136,9 +136,9 @@ class Machine:
             "ovn_metadata_agent_group": "root",
             "ovn_metadata_agent_nova_host": "192.0.2.30",
             "ovn_metadata_agent_shared_secret": "secret",
-            "ovn_metadata_agent_southbound_endpoints": southbound.endpoints,
+            "ovn_southbound_endpoints": southbound.endpoints,
             "ovn_metadata_agent_timeout": 5,
-            "ovn_hypervisor_system_id": "node7",
+            "ovn_system_id": "node7",
         }
         record = {"name": "c5c3.ovn.ovn_pki", "tasks_from": "issued"}
         kind = {"ovn_pki_certificate": "chassis", "ovn_pki_issued_kind": "metadata-agent"}
@@ -221,7 +221,7 @@ def test_a_run_replaces_an_expired_certificate_and_the_other_program(machine: Ma
 
     before = machine.config.read_bytes()
     for arguments in (["--check"], []):
-        code, output = machine.play(*arguments, ovn_metadata_agent_southbound_endpoints=["ssl:127.0.0.1:9"])
+        code, output = machine.play(*arguments, ovn_southbound_endpoints=["ssl:127.0.0.1:9"])
         assert code != 0, output
         assert "the Southbound database does not answer." in output
         assert "replaced" not in output
@@ -242,7 +242,7 @@ def test_a_run_replaces_an_expired_certificate_and_the_other_program(machine: Ma
 def test_check_mode_refuses_all_but_a_control_plane_that_is_not_there_yet(short_dir: pathlib.Path) -> None:
     """With a control plane in Kubernetes. TLS is a text, as extra variables of the command line are."""
     options = {
-        "ovn_metadata_agent_tls": "false",
+        "ovn_tls": "false",
         "ovn_metadata_agent_nova_host": "192.0.2.30",
         "ovn_metadata_agent_shared_secret": "secret",
     }

@@ -151,9 +151,9 @@ def test_a_machine_is_chassis_of_a_control_plane_in_kubernetes(
             {
                 "c5c3.ovn.ovn_chassis": {
                     "database": vswitch.endpoint,
-                    "system_id": "{{ ovn_hypervisor_system_id }}",
-                    "remote": "{{ ovn_hypervisor_southbound_endpoints }}",
-                    "southbound": "{{ ovn_hypervisor_southbound_endpoints }}",
+                    "system_id": "{{ _ovn_system_id }}",
+                    "remote": "{{ _ovn_hypervisor_southbound_endpoints }}",
+                    "southbound": "{{ _ovn_hypervisor_southbound_endpoints }}",
                     "encapsulation": {
                         "type": "{{ ovn_hypervisor_encapsulation_type }}",
                         "ip": "{{ ovn_hypervisor_encapsulation_ip }}",
@@ -252,7 +252,7 @@ def test_a_node_is_chassis_of_a_control_plane_on_machines(
         else {},
         {
             "rack1": site.cluster(
-                ovn_hypervisor_spec=spec,
+                ovn_cluster_spec=spec,
                 ovn_hypervisor_rollout_timeout=60,
                 **(named if owner == "endpoints of others" else {}),
             )
@@ -291,7 +291,7 @@ def test_a_machine_asks_the_cluster_with_the_python_of_the_control_node(
             site.server.request("PATCH", path, address)
     machine = {"ansible_python_interpreter": "/nowhere/python3"}
     inventory = site.write({"plane": site.cluster()}, {"compute1": machine}, python=None)
-    told = {"ansible.builtin.debug": {"msg": "{{ ovn_hypervisor_southbound_endpoints }}"}}
+    told = {"ansible.builtin.debug": {"msg": "{{ _ovn_hypervisor_southbound_endpoints }}"}}
     tasks = [{"ansible.builtin.include_role": {**ROLE, "tasks_from": "control_plane"}}, told]
     output = run_playbook([{"hosts": "compute1", "gather_facts": False, "tasks": tasks}], inventory=inventory)
     assert output.count("tcp:192.0.2.7:6642") == 3
@@ -390,7 +390,7 @@ def test_options_of_machines_are_refused_for_a_cluster(site: Inventory, run_play
     words = refusal(run_playbook, site.write({}, {"rack1": site.cluster(**place, **options)}))
     for option in (
         "ovn_hypervisor_encapsulation_ip (ovn_encapsulation_ip)",
-        "ovn_hypervisor_system_id (ovn_system_id)",
+        "ovn_system_id",
         "ovn_hypervisor_gateway (group ovn_gateways)",
         *(name for name in options if name.startswith("ovn_hypervisor_") and name != "ovn_hypervisor_gateway"),
     ):
@@ -413,7 +413,7 @@ def test_options_of_machines_are_refused_for_a_control_plane(site: Inventory, ru
     given = {**options, "ovn_firewall": "managed", "ovn_central_metrics_file": ""}
     plane = {"plane": {**site.cluster(**given), "ovn_kubeconfig": "/nowhere"}}
     words = refusal(run_playbook, site.write(plane, {}), group="ovn_central")
-    found = f"{', '.join(options)}, ovn_central_firewall (ovn_firewall): for machines only; on plane"
+    found = f"{', '.join(options)}, ovn_firewall: for machines only; on plane"
     assert found in words
 
 

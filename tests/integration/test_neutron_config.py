@@ -106,7 +106,7 @@ def refused(machine: Machine, *arguments: str, **variables: t.Any) -> str:
     play = {"hosts": "ovn_controllers", "gather_facts": False, "roles": ["c5c3.ovn.ovn_neutron"]}
     (machine.root / "play.yml").write_text(json.dumps([play]))
     host = {
-        "ovn_neutron_tls": False,
+        "ovn_tls": False,
         "ovn_neutron_northbound_endpoints": ["tcp:127.0.0.1:9"],
         "ovn_neutron_southbound_endpoints": ["tcp:127.0.0.1:9"],
         "ovn_neutron_wait_timeout": 1,

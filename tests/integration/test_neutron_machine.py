@@ -109,7 +109,7 @@ def test_a_certificate_comes_with_tls_alone_and_no_password_is_found_by_trial(
     role = {"hosts": "ovn_controllers", "gather_facts": False, "roles": ["c5c3.ovn.ovn_neutron"], "post_tasks": [task]}
     playbook = short_dir / "play.yml"
     playbook.write_text(json.dumps([ISSUE, role] if tls == "true" else [role]))
-    code, output = machine.run(str(playbook), "--check", "--diff", "-e", f"ovn_neutron_tls={tls}")
+    code, output = machine.run(str(playbook), "--check", "--diff", "-e", f"ovn_tls={tls}")
     assert code == 0, output
     assert f"\n{outcome}[controller1]" in of_task(output, "Replace the certificate of Neutron"), output
     assert not (short_dir / "neutron").exists()

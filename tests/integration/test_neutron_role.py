@@ -302,7 +302,7 @@ def test_the_databases_are_asked_before_anything_is_written(
 
 
 def test_inside_pods_get_what_they_can_resolve(cloud: Cloud, plane: ControlPlane) -> None:
-    plain = {"ovn_neutron_tls": "false", "ovn_neutron_inside_cluster": True}
+    plain = {"ovn_tls": "false", "ovn_neutron_inside_cluster": True}
     neutron = {"sbConnection": {"allowedNamespaces": ["openstack"]}}
     proxy = {"enabled": True, "nodeSelector": {"kubernetes.io/os": "linux"}}
     plane.late(spec={**_control_plane.SPEC, "neutronIntegration": neutron, "leaderProxy": proxy})

@@ -63,7 +63,7 @@ def guests(run_playbook: RunPlaybook, namespace: str, tmp_path: pathlib.Path) ->
             "guests_to_create": [{"pod": f"c5c3-ping-{node}", "target": {"name": node}} for node in ("a", "b")],
         },
         "ovn_ping_name": "c5c3-ping",
-        "ovn_ping_namespace": namespace,
+        "ovn_namespace": namespace,
         "ansible_python_interpreter": sys.executable,
     }
     made = tmp_path / "guests.yml"

@@ -28,7 +28,7 @@ def play(number: int, hosts: str, role: str, **variables: t.Any) -> dict[str, t.
 
 def test_what_is_missing_is_named(site: LocalSite) -> None:
     nobody: dict[str, t.Any] = {"ovn_central_members": []}
-    nowhere = {"ovn_hypervisor_southbound_endpoints": []}
+    nowhere = {"ovn_southbound_endpoints": []}
     certificates = {
         "ovn_central_certificate": f"{site.folder}/none.pem",
         "ovn_hypervisor_certificate": f"{site.folder}/none.pem",
@@ -66,9 +66,9 @@ def test_a_role_that_is_included_again_reads_the_machine_again(site: LocalSite) 
         "ansible.builtin.shell": f"echo first > {site.folder}/id; echo '[Unit]' > {units}/c5c3-ovn-controller.service"
     }
     tasks = [
-        {**include, "vars": {"ovn_hypervisor_system_id": "first"}},
+        {**include, "vars": {"ovn_system_id": "first"}},
         {**written, "check_mode": False},
-        {**include, "vars": {"ovn_hypervisor_system_id": "second"}},
+        {**include, "vars": {"ovn_system_id": "second"}},
     ]
     file = site.folder / "twice.yml"
     file.write_text(json.dumps([{"hosts": "h1", "gather_facts": False, "tasks": tasks}]))

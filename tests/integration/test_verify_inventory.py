@@ -236,19 +236,6 @@ def test_everything_wrong_is_told_at_once(play: t.Callable[..., tuple[int, str]]
     assert "ovn_verify_acknowledge: x: no such code." in output
 
 
-@pytest.mark.parametrize("name", ["site", "central", "hypervisors"])
-def test_an_option_of_one_role_that_contradicts_all_roles_is_an_error(
-    name: str, play: t.Callable[..., tuple[int, str]]
-) -> None:
-    groups = {"ovn_central": HOST, "ovn_hypervisors": HOST}
-    later = {"ovn_hypervisor_system_id": "{{ found_by_a_later_task }}"}  # not comparable yet
-    code, output = play(name, groups, ovn_central_backend="kubernetes", ovn_central_tls=False, **later)
-    assert code == 2, output
-    for option, shared in (("ovn_central_backend", "ovn_backend"), ("ovn_central_tls", "ovn_tls")):
-        assert f"{option} of 192.0.2.1 contradicts {shared}, which all roles share. Set {shared} instead." in output
-    assert "PLAY RECAP" in output.partition("Nothing was done.")[2]
-
-
 def test_options_for_machines_refuse_a_control_plane_in_pods_before_its_certificates(
     play: t.Callable[..., tuple[int, str]], tmp_path: pathlib.Path
 ) -> None:
@@ -355,13 +342,11 @@ def test_the_certificate_of_a_metadata_agent_counts_where_it_has_one(tmp_path: p
     nova = {"ovn_metadata_agent_nova_host": "192.0.2.30"}
     hosts = {
         "a": {**nova, "expected": True},
-        "b": {**nova, "ovn_metadata_agent_tls": True, "expected": True},
-        "c": {**nova, "ovn_metadata_agent_tls": False, "expected": False},
-        "d": {**nova, "ovn_metadata_agent_tls": "no", "expected": False},
-        "e": {**nova, "ovn_metadata_agent_tls": "", "expected": True},
-        "f": {**nova, "ovn_tls": False, "expected": False},
-        "g": {**nova, "ovn_tls": False, "ovn_metadata_agent_tls": "true", "expected": True},
-        "h": {"ovn_metadata_agent_tls": True, "expected": False},
+        "b": {**nova, "ovn_tls": True, "expected": True},
+        "c": {**nova, "ovn_tls": False, "expected": False},
+        "d": {**nova, "ovn_tls": "no", "expected": False},
+        "e": {**nova, "ovn_tls": "", "expected": True},
+        "h": {"ovn_tls": True, "expected": False},
     }
     check = {
         "ansible.builtin.assert": {"that": "_ovn_verify_has_metadata_agent | bool == expected"},

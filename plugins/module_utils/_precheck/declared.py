@@ -108,19 +108,13 @@ def problem_of(error: Exception) -> str:
     return f"its variables cannot be read: {str(error).strip() or type(error).__name__}"
 
 
-def _backend(variables: Variables, in_central: bool) -> str:
-    """Return where the host's part runs; an option of a role counts more than the variable that sets it for all roles."""
-    role = "central" if in_central else "hypervisor"
-    return str(first_value(variables, f"ovn_{role}_backend") or backend_of(variables))
-
-
 def _host(name: str, variables: Variables, in_central: bool, in_hypervisors: bool) -> DeclaredHost:
     hypervisor = in_hypervisors and first_value(variables, "ovn_hypervisor_state", default="present") == "present"
     host = DeclaredHost(
         name=name,
         central=in_central,
         hypervisor=hypervisor,
-        cluster=_backend(variables, in_central) == "kubernetes",
+        cluster=backend_of(variables) == "kubernetes",
         address=address_of(name, variables),
     )
     if host.cluster:
@@ -260,7 +254,7 @@ def _uses_existing_switch(variables: Variables) -> bool:
 
 
 def _elsewhere(variables: Variables) -> tuple[tuple[str, int], ...]:
-    given = declared_endpoints(variables, "ovn_hypervisor_southbound_endpoints", "ovn_southbound_endpoints")
+    given = declared_endpoints(variables, "ovn_southbound_endpoints")
     return tuple((one.host, one.port) for one in given if one.scheme != "unix")
 
 

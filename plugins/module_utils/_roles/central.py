@@ -177,7 +177,7 @@ def desired_state(
 
     `addresses` has the address of each member, IPv6 without brackets, `sizes` the size of each database, as far as it is known.
     """
-    check_ciphers(f"{PREFIX}tls_ciphers", options.tls_ciphers)
+    check_ciphers("ovn_tls_ciphers", options.tls_ciphers)
     if host not in options.members:
         raise InvalidInput(
             f"{host} is none of ovn_central_members ({', '.join(options.members)}). Add it, or leave it out of the play."
@@ -265,7 +265,7 @@ def desired_state(
 def cluster_spec(
     options: CentralClusterOptions, *, has_client_bundle: bool = False, shared_certificates: bool = False
 ) -> dict[str, t.Any]:
-    """Return the specification of the OVNCluster: what the options say, and what `ovn_central_spec` says over that. That of another client stays as it is.
+    """Return the specification of the OVNCluster: what the options say, and what `ovn_cluster_spec` says over that. That of another client stays as it is.
 
     `has_client_bundle`: ovn_pki makes the Secret, with a bundle for the clients of the Southbound. `shared_certificates`: there are chassis whose certificate
     does not have their name, so that they could write nothing with a role.
@@ -322,11 +322,11 @@ def cluster_problem(options: CentralClusterOptions, host: str, *, shared_certifi
 
 
 def options_for_machines(variables: Variables) -> dict[str, t.Any]:
-    """Return the options of `ONLY_MACHINES` that the inventory gives to a host, by their names, with the shared variable if it is one."""
+    """Return the options of `ONLY_MACHINES` that the inventory gives to a host, by their names."""
     names = (f"{PREFIX}{option}" for option in ONLY_MACHINES)
     found = {name: value for name in names if (value := variables.get(name)) is not None}
-    firewall = first_value(variables, f"{PREFIX}firewall", "ovn_firewall", default="none")
-    return {**found, **({f"{PREFIX}firewall (ovn_firewall)": firewall} if firewall != "none" else {})}
+    firewall = first_value(variables, "ovn_firewall", default="none")
+    return {**found, **({"ovn_firewall": firewall} if firewall != "none" else {})}
 
 
 def host_share(hosts: t.Iterable[str], sharing: t.Sequence[str], host: str) -> list[str]:

@@ -9,7 +9,6 @@ from .._api.names import CLIENT_CA_KEY
 from .._errors import InvalidInput
 from .._inventory import as_list
 from .options import plain
-from .shared_variables import SHARED_VARIABLES
 from .variables import Groups, Hostvars, Overlaid, Variables, backend_of, first_value, is_true, members_of
 
 # What a run has read: `name`, `namespace` and `spec` of the resource. A fact of the hosts of a run, and of all hosts that are Kubernetes clusters.
@@ -29,19 +28,15 @@ def _of_both(option: str, field: str) -> _Option:
     return _Option((f"ovn_central_{option}",), tuple(f"{database}.{field}" for database in _DATABASES))
 
 
-def _shared(option: str, fields: tuple[str, ...] = ()) -> _Option:
-    return _Option((option, SHARED_VARIABLES[option]), fields)
-
-
 _WHOLE = "the whole spec"
 _REPLACED = (f"({_WHOLE})", "(ovnImage)", "(ovsImage)")  # never equal to the resource
 _TLS = ("tls.enabled",)
 _SECRET = ("tls.certSecretRef.name",)
 _MAPPINGS = _Option(("ovn_hypervisor_bridge_mappings",), ("bridgeMappings",))
 _CENTRAL = (
-    _shared("ovn_central_spec"),
-    _shared("ovn_central_image", ("ovnImage",)),
-    _shared("ovn_central_openvswitch_image", ("ovsImage",)),
+    _Option(("ovn_cluster_spec",)),
+    _Option(("ovn_image",), ("ovnImage",)),
+    _Option(("ovs_image",), ("ovsImage",)),
     _of_both("replicas", "replicas"),
     _of_both("storage_size", "storage.size"),
     _of_both("storage_class", "storage.storageClass"),
@@ -49,26 +44,26 @@ _CENTRAL = (
     _of_both("election_timer", "electionTimer"),
     _of_both("inactivity_probe", "inactivityProbe"),
     _Option(("ovn_central_northd_threads",), ("northd.threads",)),
-    _shared("ovn_central_tls", _TLS),
-    _shared("ovn_central_tls_secret", _SECRET),
-    _shared("ovn_central_tls_ciphers", ("tls.ciphers",)),
-    _shared("ovn_central_southbound_rbac", ("relay.rbac",)),
+    _Option(("ovn_tls",), _TLS),
+    _Option(("ovn_tls_secret",), _SECRET),
+    _Option(("ovn_tls_ciphers",), ("tls.ciphers",)),
+    _Option(("ovn_southbound_rbac",), ("relay.rbac",)),
 )
 _NODES = (
-    _shared("ovn_hypervisor_spec"),
-    _shared("ovn_hypervisor_image", ("ovnImage",)),
-    _shared("ovn_hypervisor_openvswitch_image", ("ovsImage",)),
+    _Option(("ovn_cluster_spec",)),
+    _Option(("ovn_image",), ("ovnImage",)),
+    _Option(("ovs_image",), ("ovsImage",)),
     _Option(("ovn_hypervisor_openvswitch",), ("ovs.mode",)),
     _Option(("ovn_hypervisor_datapath_type",), ("ovs.datapathType",)),
     _MAPPINGS,
-    _shared("ovn_hypervisor_tls", _TLS),
-    _shared("ovn_hypervisor_tls_secret", _SECRET),
-    _shared("ovn_hypervisor_node_certificates", ("tls.nodeCertificates",)),
+    _Option(("ovn_tls",), _TLS),
+    _Option(("ovn_tls_secret",), _SECRET),
+    _Option(("ovn_node_certificates",), ("tls.nodeCertificates",)),
 )
 _MACHINE = (
     _MAPPINGS,
     _Option(("ovn_hypervisor_encapsulation_type",), ("encapsulation.type",)),
-    _shared("ovn_hypervisor_tls", _TLS),
+    _Option(("ovn_tls",), _TLS),
 )
 
 
@@ -100,8 +95,8 @@ def find_source(hostvars: Hostvars, groups: Groups, given: str) -> dict[str, t.A
 
 def _place(central: Variables) -> tuple[str, str]:
     """Return namespace and name of the OVNCluster."""
-    namespace = first_value(central, "ovn_central_namespace", "ovn_namespace", default="ovn-system")
-    return str(namespace), str(first_value(central, "ovn_central_cluster_name", "ovn_cluster_name", default="ovn"))
+    namespace = first_value(central, "ovn_namespace", default="ovn-system")
+    return str(namespace), str(first_value(central, "ovn_cluster_name", default="ovn"))
 
 
 def source_problem(hostvars: Hostvars, groups: Groups, host: str, answer: Variables) -> str:

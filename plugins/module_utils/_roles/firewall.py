@@ -29,11 +29,6 @@ _NETWORKS: dict[Party, str] = {
 }
 _TUNNEL_NETWORKS = "ovn_hypervisor_tunnel_networks"
 _ROLES: dict[Party, Role] = {"central": "ovn_central", "chassis": "ovn_hypervisor"}
-_BACKENDS: dict[Party, str] = {
-    "central": "ovn_central_backend",
-    "chassis": "ovn_hypervisor_backend",
-    "client": "ovn_neutron_backend",
-}
 PACKAGES = ["nftables"]
 
 
@@ -45,9 +40,10 @@ class FilteredMachine:
     variables: Variables
     parties: tuple[Party, ...]
 
-    def mode(self, party: Party) -> Mode:
-        """Return what is done with the ports that the machine has as this party."""
-        given = str(first_value(self.variables, f"{_ROLES[party]}_firewall", "ovn_firewall", default="none"))
+    @property
+    def mode(self) -> Mode:
+        """Return what is done with the ports of the machine."""
+        given = str(first_value(self.variables, "ovn_firewall", default="none"))
         if given not in ("managed", "print", "none"):
             raise InvalidInput(
                 f"ovn_firewall of {self.name} is {given}. Use managed, print or none. Nothing was changed."
@@ -69,7 +65,7 @@ def desired_firewall(
     this = _machine(hostvars, groups, host, given or {})
     ports: dict[Mode, list[dict[str, t.Any]]] = {"managed": [], "print": [], "none": []}
     for party in this.parties:
-        mode = this.mode(party)
+        mode = this.mode
         for flow in _flows(this, party) if mode != "none" else ():
             sources = _sources(this, flow, hostvars, groups)
             ports[mode].append({"protocol": flow.protocol, "port": flow.port, "sources": sources})
@@ -114,7 +110,7 @@ def firewall_problem(observed: t.Mapping[str, t.Any], host: str, disconnect: t.A
 def tunnel_networks_problem(hostvars: Hostvars, groups: Groups, host: str, given: Variables | None = None) -> str:
     """Return which machines have tunnels that end outside of the networks that this one declares, empty if none has. It reads all hosts: ask for one only."""
     this = _machine(hostvars, groups, host, given or {})
-    if "chassis" not in this.parties or this.mode("chassis") == "none":
+    if "chassis" not in this.parties or this.mode == "none":
         return ""
     networks = [ipaddress.ip_network(network) for network in _declared(this, _TUNNEL_NETWORKS)]
     names = members_of(groups, "ovn_hypervisors") if networks else []
@@ -131,7 +127,7 @@ def tunnel_networks_problem(hostvars: Hostvars, groups: Groups, host: str, given
 def needed_packages(name: str, variables: Variables, groups: Groups) -> list[str]:
     """Return the packages that the firewall of a machine needs; `InvalidInput` if its options are refused."""
     this = _machine({name: variables}, groups, name, {})
-    managed = any(this.mode(party) == "managed" and any(_flows(this, party)) for party in this.parties)
+    managed = any(this.mode == "managed" and any(_flows(this, party)) for party in this.parties)
     return PACKAGES if managed else []
 
 
@@ -142,7 +138,7 @@ def managed_central_hosts(hostvars: Hostvars, groups: Groups) -> list[str]:
         host.name
         for host in found
         if "central" in host.parties
-        and host.mode("central") == "managed"
+        and host.mode == "managed"
         and not is_true(host.variables, "ovn_central_rolled_out")
     ]
 
@@ -150,7 +146,7 @@ def managed_central_hosts(hostvars: Hostvars, groups: Groups) -> list[str]:
 def _machine(hostvars: Hostvars, groups: Groups, name: str, given: Variables) -> FilteredMachine:
     variables = {option: value for option, value in given.items() if value is not None and value != ""}
     merged = Overlaid(variables, with_resource(hostvars[name], hostvars, groups))
-    parties = [party for party in _ROLES if name in members_of(groups, _GROUPS[party]) and _is_machine(merged, party)]
+    parties = [party for party in _ROLES if name in members_of(groups, _GROUPS[party]) and backend_of(merged) == "host"]
     if first_value(merged, "ovn_hypervisor_state", default="present") != "present":
         parties = [party for party in parties if party != "chassis"]
     return FilteredMachine(name, merged, tuple(parties))
@@ -164,10 +160,6 @@ def _databases(host: FilteredMachine) -> dict[str, list[str]]:
         "files": [f"{run_directory_of(host.variables)}/{STEMS[database]}.pid" for database in DATABASES],
         "units": [own_unit(name) for name in (*DATABASES, "southbound-relay")],
     }
-
-
-def _is_machine(variables: Variables, party: Party) -> bool:
-    return (first_value(variables, _BACKENDS[party]) or backend_of(variables)) == "host"
 
 
 def _flows(host: FilteredMachine, party: Party) -> t.Iterator[MachineFlow]:
@@ -200,7 +192,7 @@ def _sources(host: FilteredMachine, flow: MachineFlow, hostvars: Hostvars, group
 def _addresses(name: str, variables: Variables, party: Party) -> list[str]:
     """Return the addresses from which a machine may connect: that of the control plane, and where its tunnels end. None of a cluster or a dead machine."""
     is_gone = party == "chassis" and first_value(variables, "ovn_hypervisor_state") == "gone"
-    if is_gone or not _is_machine(variables, party):
+    if is_gone or backend_of(variables) != "host":
         return []
     return [address_of(name, variables), *tunnel_ends_of(name, variables)]
 
@@ -219,7 +211,7 @@ def _declared(host: FilteredMachine, option: str) -> list[str]:
 
 
 def _ends_of_tunnels(name: str, variables: Variables) -> list[str]:
-    return tunnel_ends_of(name, variables) if _is_machine(variables, "chassis") else []
+    return tunnel_ends_of(name, variables) if backend_of(variables) == "host" else []
 
 
 def _is_outside(text: str, networks: t.Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> bool:

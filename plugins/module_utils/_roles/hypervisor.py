@@ -24,7 +24,7 @@ from .endpoints import declared_endpoints, endpoints_of
 from .foreign_central import is_managed
 from .gateway_warnings import gateway_warnings
 from .hypervisor_units import controller_state, openvswitch_files, openvswitch_units, running_unit
-from .options import given_options, plain, read_options
+from .options import given_options, option_name, plain, read_options
 from .variables import Hostvars, Variables, backend_of, first_value, is_true
 
 PREFIX = "ovn_hypervisor_"
@@ -215,12 +215,12 @@ def _ineffective_options(options: IneffectiveOptions) -> list[str]:
         "bridges": options.bridges,
         "underlay": options.underlay,
         "encapsulation_type": options.encapsulation_type not in ("", _DEFAULT_ENCAPSULATION, [_DEFAULT_ENCAPSULATION]),
-        "system_id (ovn_system_id)": options.system_id not in ("", options.host),
+        "system_id": options.system_id not in ("", options.host),
         "gateway (group ovn_gateways)": options.gateway,
         "encapsulation_ip (ovn_encapsulation_ip)": options.encapsulation_ip not in ("", options.host_address),
     }
     return [
-        *(f"{PREFIX}{name}" for name, effect in found.items() if effect),
+        *(option_name(PREFIX, name) for name, effect in found.items() if effect),
         *sorted(given_options(options.for_machines)),
     ]
 

@@ -122,7 +122,7 @@ def _of_metadata_agents(
 
 def _has_agent_with_tls(variables: Variables) -> bool:
     """Return whether c5c3.ovn.neutron renews a certificate of a metadata agent here, if the machine is no gateway."""
-    has_tls = is_true(variables, "ovn_metadata_agent_tls", "ovn_tls", default=True)
+    has_tls = is_true(variables, "ovn_tls", default=True)
     return has_tls and bool(first_value(variables, "ovn_metadata_agent_nova_host"))
 
 

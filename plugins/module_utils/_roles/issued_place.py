@@ -13,7 +13,7 @@ from .variables import Hostvars, Variables, backend_of, first_value
 
 def is_cluster(central: Variables) -> bool:
     """Return whether the control plane of this central host is in Kubernetes."""
-    return bool(first_value(central, f"{PREFIX}backend", default=backend_of(central)) == "kubernetes")
+    return backend_of(central) == "kubernetes"
 
 
 def issued_path(central: Variables) -> str:
@@ -40,4 +40,4 @@ def issued_place(hostvars: Hostvars, host: str) -> dict[str, t.Any]:
 
 
 def _option(central: Variables, name: str, default: str = "") -> t.Any:
-    return first_value(central, f"{PREFIX}{name}", f"ovn_{name}", default=default)
+    return first_value(central, f"ovn_{name}", default=default)

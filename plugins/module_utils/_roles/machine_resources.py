@@ -28,5 +28,8 @@ def _given(declared: Variables) -> dict[str, t.Any]:
 
 def _place(variables: Variables) -> list[t.Any]:
     """Return the cluster and the OVNCluster in it, with the Secret that the call reads."""
-    options = ("kubeconfig", "context", "namespace", "cluster_name")
-    return [plain(first_value(variables, f"ovn_hypervisor_{option}", f"ovn_{option}")) for option in options]
+    own = [
+        plain(first_value(variables, f"ovn_hypervisor_{option}", f"ovn_{option}"))
+        for option in ("kubeconfig", "context")
+    ]
+    return [*own, *(first_value(variables, option) for option in ("ovn_namespace", "ovn_cluster_name"))]

@@ -128,7 +128,7 @@ def _problem(options: MetadataAgentOptions, southbound: t.Sequence[str], shared_
     if not southbound and not options.endpoints_follow:
         return (
             f"{options.host} gets no metadata agent: no endpoint of the Southbound database is known. Put the central hosts into the group ovn_central, or set "
-            f"{PREFIX}southbound_endpoints. Nothing was changed."
+            "ovn_southbound_endpoints. Nothing was changed."
         )
     return ""
 
@@ -141,7 +141,7 @@ def southbound_problem(answer: Variables, host: str, chassis: str, *, certificat
     )
     if "tables" not in answer:
         cause = str(answer.get("msg") or "cause unknown").rstrip(".")
-        return f"{start}: the Southbound database does not answer. {cause}. Run c5c3.ovn.status, or correct {PREFIX}southbound_endpoints, then run again. {end}"
+        return f"{start}: the Southbound database does not answer. {cause}. Run c5c3.ovn.status, or correct ovn_southbound_endpoints, then run again. {end}"
     if not answer["tables"].get("Chassis_Private"):
         return (
             f"{start}: the Southbound database has no chassis {chassis}, whose row the agent needs. Run c5c3.ovn.hypervisors for this host first, or set "

@@ -16,8 +16,7 @@ def node_authorities(cluster: Variables, bundle: str) -> dict[str, t.Any]:
 
     Empty where nodes do not need it: they share the Secret, or have the CAs from a ConfigMap of another owner.
     """
-    if not (bundle and is_present(cluster) and has_node_certificates(cluster) and trusts_secret(cluster, "chassis")):
+    if not (bundle and is_present(cluster) and has_node_certificates(cluster) and trusts_secret(cluster)):
         return {}
-    name = str(first_value(cluster, "ovn_hypervisor_cluster_name", "ovn_cluster_name", default="ovn"))
-    namespace = first_value(cluster, "ovn_hypervisor_namespace", default=secret_of(cluster, "chassis").namespace)
-    return with_hash(authorities_manifest(bundle, name=name, namespace=str(namespace)))
+    name = str(first_value(cluster, "ovn_cluster_name", default="ovn"))
+    return with_hash(authorities_manifest(bundle, name=name, namespace=secret_of(cluster).namespace))

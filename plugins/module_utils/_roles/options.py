@@ -9,6 +9,7 @@ import typing as t
 from ansible.module_utils.parsing.convert_bool import boolean
 
 from .._errors import InvalidInput
+from .shared_variables import SPECIFICATION as SHARED
 
 if t.TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -39,11 +40,19 @@ _CONVERSIONS: dict[str, t.Callable[[t.Any], t.Any]] = {
     "dict[str, t.Any]": lambda value: plain(dict(value)),
     "t.Any": plain,
 }
+# Fields whose shared variable has another name
+_SHARED_FIELDS = {"spec": "ovn_cluster_spec", "openvswitch_image": "ovs_image"}
 
 
 def given_options(values: t.Mapping[str, t.Any]) -> list[str]:
     """Return the names of the options that have a value; None and an empty text, list or mapping are none."""
     return [name for name, value in values.items() if value not in (None, "", [], {})]
+
+
+def option_name(prefix: str, field: str) -> str:
+    """Return the name under which users know a field: the variable of all roles if there is one, else the option of the role with this prefix."""
+    shared = _SHARED_FIELDS.get(field, f"ovn_{field}")
+    return shared if shared in SHARED else f"{prefix}{field}"
 
 
 def read_options(options: type[Options], given: t.Mapping[str, t.Any], prefix: str) -> Options:
@@ -56,11 +65,13 @@ def read_options(options: type[Options], given: t.Mapping[str, t.Any], prefix: s
         value = given.get(field.name)
         if value is None or (isinstance(value, str) and not value):
             if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-                raise InvalidInput(f"{prefix}{field.name} has no value. Set it, or remove the empty one.")
+                raise InvalidInput(f"{option_name(prefix, field.name)} has no value. Set it, or remove the empty one.")
             continue
         kind = str(field.type).partition(" | None")[0]
         try:
             values[field.name] = _CONVERSIONS[kind](value)
         except (TypeError, ValueError) as e:
-            raise InvalidInput(f'{prefix}{field.name} is "{str(value)[:200]}". Give a value of type {kind}.') from e
+            raise InvalidInput(
+                f'{option_name(prefix, field.name)} is "{str(value)[:200]}". Give a value of type {kind}.'
+            ) from e
     return options(**values)

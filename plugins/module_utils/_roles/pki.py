@@ -72,12 +72,11 @@ def certificate_of(host: str, groups: Groups) -> Certificate:
     return "central" if host in members_of(groups, "ovn_central") else "chassis"
 
 
-def _specification(variables: Variables, certificate: Certificate) -> Variables:
+def _specification(variables: Variables) -> Variables:
     read: Variables = first_value(variables, FACT, default={})  # an OVNCluster that another client applies
     if read:
         return t.cast("Variables", read["spec"])
-    role = "ovn_central_spec" if certificate == "central" else "ovn_hypervisor_spec"
-    found: Variables = first_value(variables, role, "ovn_cluster_spec", default={})
+    found: Variables = first_value(variables, "ovn_cluster_spec", default={})
     return found
 
 
@@ -89,19 +88,18 @@ def _field(specification: t.Any, *path: str) -> t.Any:
 
 
 def _cluster_name(variables: Variables) -> str:
-    return str(first_value(variables, "ovn_pki_cluster_name", "ovn_cluster_name", default="ovn"))
+    return str(first_value(variables, "ovn_cluster_name", default="ovn"))
 
 
-def secret_of(variables: Variables, certificate: Certificate, role: str = "ovn_pki") -> Secret:
-    """Return the Secret that the variables of a host name for this certificate. `role` is the one whose options count before shared variables."""
-    tls = _field(_specification(variables, certificate), "tls")
+def secret_of(variables: Variables, role: str = "ovn_pki") -> Secret:
+    """Return the Secret that the variables of a host name. `role` is the one whose option for its name counts before the shared variable."""
+    tls = _field(_specification(variables), "tls")
     named, issued = _field(tls, "certSecretRef", "name"), _field(tls, "certificates") == "operator"
-    cluster = first_value(variables, f"{role}_cluster_name", "ovn_cluster_name", default="ovn")
-    usual = first_value(variables, "ovn_tls_secret", default=f"{cluster}-tls")
+    usual = first_value(variables, "ovn_tls_secret", default=f"{_cluster_name(variables)}-tls")
     return Secret(
-        kubeconfig=first_value(variables, f"{role}_kubeconfig", "ovn_kubeconfig"),
-        context=str(first_value(variables, f"{role}_context", "ovn_context")),
-        namespace=str(first_value(variables, f"{role}_namespace", "ovn_namespace", default="ovn-system")),
+        kubeconfig=first_value(variables, "ovn_kubeconfig"),
+        context=str(first_value(variables, "ovn_context")),
+        namespace=str(first_value(variables, "ovn_namespace", default="ovn-system")),
         name=str(first_value(variables, _SECRET_OPTIONS[role], default=named or usual)),
         given=is_true(variables, "ovn_pki_kubernetes_secret_given", default=bool(named) or issued),
     )
@@ -115,7 +113,7 @@ def hosts_with_own_secret(hosts: t.Iterable[str], hostvars: Hostvars, groups: Gr
 
 def makes_secret(host: str, certificate: Certificate, hostvars: Hostvars, groups: Groups) -> bool:
     """Return whether this role makes the Secret with this certificate for a Kubernetes cluster, and not as that of the control plane."""
-    secret = secret_of(hostvars[host], certificate)
+    secret = secret_of(hostvars[host])
     return not secret.given and not _central_twins(secret, certificate, hostvars, groups)
 
 
@@ -124,14 +122,14 @@ def _central_twins(secret: Secret, certificate: Certificate, hostvars: Hostvars,
     if certificate == "central":
         return []
     clusters = hosts_by_backend(members_of(groups, "ovn_central"), hostvars)["kubernetes"]
-    others = {host: secret_of(hostvars[host], "central") for host in clusters}
+    others = {host: secret_of(hostvars[host]) for host in clusters}
     return [host for host, other in others.items() if other.is_beside(secret) and other.name == secret.name]
 
 
 def _service_names(variables: Variables, namespace: str) -> list[str]:
     """Return the names in the certificate of a control plane: all members (a wildcard for each headless Service), Neutron's Services, declared names."""
-    domain = str(first_value(variables, "ovn_pki_cluster_domain", "ovn_cluster_domain", default="cluster.local"))
-    return service_names(_specification(variables, "central"), _cluster_name(variables), namespace, domain)
+    domain = str(first_value(variables, "ovn_cluster_domain", default="cluster.local"))
+    return service_names(_specification(variables), _cluster_name(variables), namespace, domain)
 
 
 def options_of(variables: Variables, hostvars: Hostvars, groups: Groups, host: str) -> CertificateOptions:
@@ -139,9 +137,9 @@ def options_of(variables: Variables, hostvars: Hostvars, groups: Groups, host: s
 
     `variables` are those of the running task, which know more than `hostvars` (variables of the play).
     """
-    backend: Backend = first_value(variables, "ovn_pki_backend", default=backend_of(variables))
+    backend = backend_of(variables)
     certificate: Certificate = first_value(variables, "ovn_pki_certificate", default=certificate_of(host, groups))
-    secret = secret_of(variables, certificate)
+    secret = secret_of(variables)
     names = variables.get("ovn_pki_subject_alt_names")
     if names is None or names == "":  # an empty list says that there are none
         if backend == "host":
@@ -167,7 +165,7 @@ def _in_namespace_of(secret: Secret, hostvars: Hostvars, groups: Groups) -> list
     """Return the hosts whose parts are in the namespace of this Secret, among them the host itself."""
     hosts = dict.fromkeys([*members_of(groups, "ovn_central"), *members_of(groups, "ovn_hypervisors")])
     clusters = hosts_by_backend(hosts, hostvars)["kubernetes"]
-    return [host for host in clusters if secret_of(hostvars[host], certificate_of(host, groups)).is_beside(secret)]
+    return [host for host in clusters if secret_of(hostvars[host]).is_beside(secret)]
 
 
 def chassis_service(hostvars: Hostvars, groups: Groups) -> dict[str, t.Any]:
@@ -191,8 +189,8 @@ def makes_client_bundle(central: Variables) -> bool:
     """Return whether the Secret of a control plane in Kubernetes has a bundle for the clients of its Southbound: that of another owner has none."""
     return (
         backend_of(central) == "kubernetes"
-        and is_true(central, "ovn_central_tls", "ovn_tls", default=True)
-        and not secret_of(central, "central").given
+        and is_true(central, "ovn_tls", default=True)
+        and not secret_of(central).given
     )
 
 
@@ -232,10 +230,10 @@ def has_node_certificates(variables: Variables) -> bool:
 
 def _chassis_tls(cluster: Variables) -> dict[str, t.Any]:
     """Return what is declared of the TLS of a hypervisor cluster; the fields of its specification count more than options."""
-    specification = _specification(cluster, "chassis")
+    specification = _specification(cluster)
     declared = {field: _field(specification, "tls", field) for field in ("enabled", "nodeCertificates")}
-    option = first_value(cluster, "ovn_hypervisor_node_certificates", "ovn_node_certificates", default="own")
-    tls = is_true(cluster, "ovn_hypervisor_tls", "ovn_tls", default=True)
+    option = first_value(cluster, "ovn_node_certificates", default="own")
+    tls = is_true(cluster, "ovn_tls", default=True)
     return {
         "enabled": tls if declared["enabled"] == "" else bool(declared["enabled"]),
         "nodeCertificates": str(declared["nodeCertificates"] or option),
@@ -268,9 +266,9 @@ def _machine_certificate(host: str, variables: Variables) -> dict[str, str]:
 def _has_role(central: Variables) -> bool:
     """RBAC knows a chassis by the name in its certificate, so there is no role without TLS. The specification of a cluster counts more than the option."""
     in_pods = backend_of(central) == "kubernetes"
-    declared = _field(_specification(central, "central"), "relay", "rbac") if in_pods else ""
-    role = is_true(central, "ovn_central_southbound_rbac", "ovn_southbound_rbac", default=True)
-    return is_true(central, "ovn_central_tls", "ovn_tls", default=True) and (role if declared == "" else bool(declared))
+    declared = _field(_specification(central), "relay", "rbac") if in_pods else ""
+    role = is_true(central, "ovn_southbound_rbac", default=True)
+    return is_true(central, "ovn_tls", default=True) and (role if declared == "" else bool(declared))
 
 
 def _usage(options: CertificateOptions) -> list[str]:
@@ -278,9 +276,9 @@ def _usage(options: CertificateOptions) -> list[str]:
     return ["clientAuth"] if options.certificate == "chassis" else ["serverAuth", "clientAuth"]
 
 
-def trusts_secret(variables: Variables, certificate: Certificate) -> bool:
+def trusts_secret(variables: Variables) -> bool:
     """Return whether pods trust the CAs in the Secret, and not those in a ConfigMap of another owner."""
-    return not _field(_specification(variables, certificate), "tls", "caConfigMapRef")
+    return not _field(_specification(variables), "tls", "caConfigMapRef")
 
 
 def pod_security_of(certificate: Certificate, hostvars: Hostvars, groups: Groups, host: str) -> str:
@@ -289,7 +287,7 @@ def pod_security_of(certificate: Certificate, hostvars: Hostvars, groups: Groups
     Pods of the control plane satisfy the strictest one; the daemons of hypervisors use network and folders of their node.
     """
     variables = hostvars[host]
-    beside = _in_namespace_of(secret_of(variables, certificate), hostvars, groups)
+    beside = _in_namespace_of(secret_of(variables), hostvars, groups)
     if certificate == "chassis" or any(other in members_of(groups, "ovn_hypervisors") for other in beside):
         return "privileged"
     return str(first_value(variables, "ovn_central_pod_security", default="restricted"))
@@ -336,9 +334,7 @@ def desired_state(variables: Variables, hostvars: Hostvars, groups: Groups, host
             and not options.secret.given
             and service["chassis_ca"] is not False
             else "",
-            "ca_config_map": str(
-                _field(_specification(variables, options.certificate), "tls", "caConfigMapRef", "name")
-            ),
+            "ca_config_map": str(_field(_specification(variables), "tls", "caConfigMapRef", "name")),
         },
     }
 
@@ -351,7 +347,7 @@ def neighbors(variables: Variables, hostvars: Hostvars, groups: Groups, host: st
     those of the namespace, if it is created.
     """
     certificate: Certificate = first_value(variables, "ovn_pki_certificate", default=certificate_of(host, groups))
-    secret, hypervisors = secret_of(variables, certificate), members_of(groups, "ovn_hypervisors")
+    secret, hypervisors = secret_of(variables), members_of(groups, "ovn_hypervisors")
     same_namespace = _in_namespace_of(secret, hostvars, groups)
     twins = _central_twins(secret, certificate, hostvars, groups)
     return {

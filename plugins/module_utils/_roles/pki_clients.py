@@ -113,7 +113,7 @@ def _desired(entry: t.Any, directory: str, cluster_name: str) -> dict[str, t.Any
 def _chassis_names(hostvars: Hostvars, groups: Groups) -> set[str]:
     """Return the names that Southbound RBAC knows chassis by."""
     return {
-        str(first_value(hostvars[host], "ovn_hypervisor_system_id", "ovn_system_id", default=host))
+        str(first_value(hostvars[host], "ovn_system_id", default=host))
         for host in members_of(groups, "ovn_hypervisors")
     }
 

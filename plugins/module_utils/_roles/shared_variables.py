@@ -1,91 +1,116 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Options of one role that repeat a variable of all roles. Set alone, one role does something else than the others: databases without TLS, hypervisors with
-TLS. Pure.
-"""
+"""The variables that all roles share, declared as the options of a role are in its argument_specs.yml. No role has an option that repeats one of them."""
 
 from __future__ import annotations
 
 import typing as t
 
-from .._inventory import as_list
-from .._sentences import list_names
 from .._tls_options import DEFAULT_CIPHERS
-from .options import plain
-from .variables import Hostvars, Variables, backend_of, first_value, is_true
 
-# Shared variable: the roles with an option of the same name
-_ROLES = {
-    "ovn_backend": ("central", "hypervisor", "neutron", "operator", "ping", "pki", "verify"),
-    "ovn_central_elsewhere": ("verify",),
-    "ovn_central_managed": ("verify",),
-    "ovn_cluster_domain": ("central", "operator", "pki", "verify"),
-    "ovn_cluster_name": ("central", "hypervisor", "pki", "verify"),
-    "ovn_context": ("central", "hypervisor", "neutron", "operator", "ping", "pki", "verify"),
-    "ovn_firewall": ("central", "hypervisor"),
-    "ovn_image": ("central", "hypervisor"),
-    "ovn_kubeconfig": ("central", "hypervisor", "neutron", "operator", "ping", "pki", "verify"),
-    "ovn_namespace": ("central", "hypervisor", "operator", "ping", "pki", "verify"),
-    "ovn_node_certificates": ("hypervisor",),
-    "ovn_northbound_endpoints": ("hypervisor", "verify"),
-    "ovn_query": ("verify",),
-    "ovn_southbound_endpoints": ("hypervisor", "metadata_agent", "verify"),
-    "ovn_southbound_rbac": ("central",),
-    "ovn_system_id": ("hypervisor", "ping"),
-    "ovn_tls": ("central", "hypervisor", "metadata_agent", "neutron"),
-    "ovn_tls_ciphers": ("central",),
-    "ovn_tls_secret": ("central", "hypervisor"),
+SPECIFICATION: t.Mapping[str, t.Mapping[str, t.Any]] = {
+    "ovn_backend": {
+        "type": "str",
+        "choices": ["host", "kubernetes"],
+        "default": "host",
+        "description": "V(host) is a machine, V(kubernetes) a whole cluster, with C(ansible_connection=local).",
+    },
+    "ovn_central_elsewhere": {
+        "type": "bool",
+        "default": False,
+        "description": "Whether the control plane is in another inventory. Without it an empty group C(ovn_central) is an error.",
+    },
+    "ovn_central_managed": {
+        "type": "bool",
+        "default": True,
+        "description": "Whether this collection runs the control plane. If others do (C(docs/foreign-ovn.md)), it is only read.",
+    },
+    "ovn_cluster_domain": {
+        "type": "str",
+        "default": "cluster.local",
+        "description": "DNS domain of the Kubernetes cluster. It is part of the members' identity, so a later change is refused.",
+    },
+    "ovn_cluster_name": {
+        "type": "str",
+        "default": "ovn",
+        "description": "Name of the OVNCluster, with which the names of all its objects begin.",
+    },
+    "ovn_cluster_spec": {
+        "type": "dict",
+        "default": {},
+        "description": "Specification of the OVNCluster (C(kubectl explain ovncluster.spec)). It counts more than options.",
+    },
+    "ovn_context": {
+        "type": "str",
+        "default": "",
+        "description": "Context in the kubeconfig, its current one if empty.",
+    },
+    "ovn_firewall": {
+        "type": "str",
+        "choices": ["none", "print", "managed"],
+        "default": "none",
+        "description": "V(managed) loads the table C(inet c5c3_ovn) of nftables, V(print) shows its rules, V(none) deletes what was loaded.",
+    },
+    "ovn_image": {
+        "type": "dict",
+        "default": {},
+        "description": "Image of the databases, northd and ovn-controller with C(repository), C(tag), C(digest) and C(pullPolicy).",
+    },
+    "ovn_kubeconfig": {
+        "type": "raw",
+        "description": "Kubeconfig of the cluster, as a file or as a dictionary with its content. Without it the environment or C(~/.kube/config) counts.",
+    },
+    "ovn_namespace": {
+        "type": "str",
+        "default": "ovn-system",
+        "description": "Namespace of the pods, created if it does not exist.",
+    },
+    "ovn_node_certificates": {
+        "type": "str",
+        "choices": ["own", "shared"],
+        "default": "own",
+        "description": "Whether each node of a hypervisor cluster has a certificate with the name of its chassis, or all share one.",
+    },
+    "ovn_northbound_endpoints": {
+        "type": "list",
+        "elements": "str",
+        "description": "Northbound databases, each C(ssl:HOST:PORT) or C(tcp:HOST:PORT), if the inventory does not have the central hosts.",
+    },
+    "ovn_query": {
+        "type": "str",
+        "default": "",
+        "description": "JMESPath expression; what it selects of the report or the tables is printed instead of them.",
+    },
+    "ovn_southbound_endpoints": {
+        "type": "list",
+        "elements": "str",
+        "description": "Southbound databases, each C(ssl:HOST:PORT) or C(tcp:HOST:PORT), if the inventory does not have the central hosts.",
+    },
+    "ovn_southbound_rbac": {
+        "type": "bool",
+        "default": True,
+        "description": "Whether hypervisors have the rights of a chassis in the Southbound database (role C(ovn-controller)), not all rights. Needs TLS.",
+    },
+    "ovn_system_id": {
+        "type": "str",
+        "description": "Name of the chassis, equal to the common name of its certificate. The default is the name in the inventory.",
+    },
+    "ovn_tls": {
+        "type": "bool",
+        "default": True,
+        "description": "Whether all connections use TLS. It does not change for a control plane that exists.",
+    },
+    "ovn_tls_ciphers": {
+        "type": "str",
+        "default": DEFAULT_CIPHERS,
+        "description": "Ciphers of TLS 1.2 that the databases accept, as C(openssl ciphers) writes them.",
+    },
+    "ovn_tls_secret": {
+        "type": "str",
+        "description": "Secret with C(tls.key), C(tls.crt) and C(ca.crt). The default is the name of the OVNCluster with C(-tls).",
+    },
+    "ovs_image": {
+        "type": "dict",
+        "default": {},
+        "description": "Image of Open vSwitch, in the same form as C(ovn_image).",
+    },
 }
-# Option: shared variable
-SHARED_VARIABLES: t.Mapping[str, str] = {
-    **{f"ovn_{role}_{shared[len('ovn_') :]}": shared for shared, roles in _ROLES.items() for role in roles},
-    **{f"ovn_{role}_spec": "ovn_cluster_spec" for role in ("central", "hypervisor")},
-    **{f"ovn_{role}_openvswitch_image": "ovs_image" for role in ("central", "hypervisor")},
-}
-# What counts where a shared variable is absent
-_DEFAULTS: t.Mapping[str, t.Any] = {
-    "ovn_backend": "host",
-    "ovn_central_elsewhere": False,
-    "ovn_central_managed": True,
-    "ovn_cluster_domain": "cluster.local",
-    "ovn_cluster_name": "ovn",
-    "ovn_firewall": "none",
-    "ovn_namespace": "ovn-system",
-    "ovn_node_certificates": "own",
-    "ovn_southbound_rbac": True,
-    "ovn_tls": True,
-    "ovn_tls_ciphers": DEFAULT_CIPHERS,
-}
-# A machine has them to say in which cluster its OVNChassis is.
-_OF_MACHINES = {
-    f"ovn_hypervisor_{name}" for name in ("kubeconfig", "context", "namespace", "cluster_name", "tls_secret")
-}
-
-
-def shared_variable_problem(hosts: t.Iterable[str], hostvars: Hostvars) -> str:
-    """Return which options of these hosts contradict the shared variable that they repeat, and what to set; empty if none does."""
-    found: dict[str, list[str]] = {}
-    for host in hosts:
-        variables = hostvars[host]
-        for option in sorted(SHARED_VARIABLES.keys() & set(variables)):
-            if _contradicts(option, variables, host):
-                found.setdefault(option, []).append(host)
-    return " ".join(
-        f"{option} of {list_names(names)} contradicts {SHARED_VARIABLES[option]}, which all roles share. Set {SHARED_VARIABLES[option]} instead."
-        for option, names in found.items()
-    )
-
-
-def _contradicts(option: str, variables: Variables, host: str) -> bool:
-    shared = SHARED_VARIABLES[option]
-    given = plain(first_value(variables, option, default=None))
-    if given in (None, [], {}) or (option in _OF_MACHINES and backend_of(variables) == "host"):
-        return False
-    default = _DEFAULTS.get(shared)
-    if isinstance(default, bool):
-        return is_true(variables, option) is not is_true(variables, shared, default=default)
-    if shared == "ovn_system_id":
-        default = host
-    if shared == "ovn_tls_secret":
-        default = f"{first_value(variables, 'ovn_cluster_name', default='ovn')}-tls"
-    counts = plain(first_value(variables, shared, default=default))
-    return as_list(given) != as_list(counts or []) if shared.endswith("_endpoints") else given != counts

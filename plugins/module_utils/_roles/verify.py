@@ -35,10 +35,10 @@ class VerifyOptions:
         return cls(
             tls=is_true(variables, "ovn_verify_tls", default=True),
             central=as_list(first_value(variables, "ovn_verify_central")),
-            northbound_endpoints=as_list(first_value(variables, "ovn_verify_northbound_endpoints")),
-            southbound_endpoints=as_list(first_value(variables, "ovn_verify_southbound_endpoints")),
+            northbound_endpoints=as_list(first_value(variables, "ovn_northbound_endpoints")),
+            southbound_endpoints=as_list(first_value(variables, "ovn_southbound_endpoints")),
             files={name: str(first_value(variables, f"ovn_verify_{name}")) for name in FILES},
-            managed=is_true(variables, "ovn_verify_central_managed", default=True),
+            managed=is_true(variables, "ovn_central_managed", default=True),
             foreign_heartbeat=is_true(variables, "ovn_verify_foreign_heartbeat"),
         )
 
@@ -143,7 +143,7 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
         "only_endpoints": by_endpoints,
         "wait_for": wait_for if is_ours or options.foreign_heartbeat else "none",
         "tls_secret": (found.get("tls_secret") if host == cluster else "")
-        or secret_of(variables, "central" if host in options.central else "chassis", role="ovn_verify").name,
+        or secret_of(variables, role="ovn_verify").name,
         "run_directory": run_directory_of(variables),
         "sockets": {database: [socket_of(hostvars[asked_from], database)] for database in DATABASES}
         if asked_from and not by_endpoints

@@ -29,7 +29,7 @@ def test_specification_and_problem() -> None:
         pytest.param({}, {}, "client-ca.crt", id="ovn_pki makes the Secret"),
         pytest.param({"ovn_tls_secret": "a"}, {"tls_secret": "a"}, "client-ca.crt", id="with a name"),
         pytest.param({"ovn_pki_kubernetes_secret_given": True}, {}, None, id="another owner makes it"),
-        pytest.param({"ovn_central_spec": {"tls": {"certSecretRef": {"name": "a"}}}}, {}, None, id="a named one"),
+        pytest.param({"ovn_cluster_spec": {"tls": {"certSecretRef": {"name": "a"}}}}, {}, None, id="a named one"),
         pytest.param(
             {},
             {"spec": {"tls": {"southboundClientCaConfigMapRef": {"name": "a"}}}},

@@ -25,6 +25,6 @@ def test_the_variables_of_a_host() -> None:
 
 
 def test_the_variables_of_a_task_count_instead() -> None:
-    task = {"ovn_pki_namespace": "n", "ovn_pki_kubernetes_secret": "s", "ovn_pki_certificate": "central"}
+    task = {"ovn_namespace": "n", "ovn_pki_kubernetes_secret": "s", "ovn_pki_certificate": "central"}
     found = pki_secret("localhost", {"localhost": Undefined()}, GROUPS, task)
     assert (found["namespace"], found["name"]) == ("n", "s")

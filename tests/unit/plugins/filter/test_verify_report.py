@@ -21,7 +21,6 @@ def report(hostvars: dict[str, dict[str, t.Any]], **options: t.Any) -> dict[str,
     [
         ({}, ["hv1"]),
         ({"ovn_system_id": "chassis-1"}, ["chassis-1"]),
-        ({"ovn_system_id": "chassis-1", "ovn_hypervisor_system_id": "chassis-2"}, ["chassis-2"]),
         ({"ovn_hypervisor_state": "absent"}, []),
         ({"ovn_hypervisor_state": "gone"}, []),
     ],

@@ -25,5 +25,5 @@ def test_a_mistake_of_ours_stays_what_it_is() -> None:
 
 def test_a_typo_in_an_option_of_a_role_is_named() -> None:
     given = {"backend": "kubernetes", "tls_secret": "ovn-tls", "tls": "ture", "host": "a", "host_address": "a"}
-    with pytest.raises(AnsibleFilterError, match='ovn_hypervisor_tls is "ture"'):
+    with pytest.raises(AnsibleFilterError, match='ovn_tls is "ture"'):
         FilterModule().filters()["hypervisor_desired"](given)

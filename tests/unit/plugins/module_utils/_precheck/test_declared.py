@@ -135,7 +135,6 @@ def test_a_host_in_both_groups_is_measured_for_both() -> None:
         pytest.param({"ovn_hypervisor_state": "gone"}, id="dead"),
         pytest.param({"ovn_hypervisor_state": "absent"}, id="removed"),
         pytest.param({"ovn_backend": "kubernetes"}, id="a whole cluster"),
-        pytest.param({"ovn_hypervisor_backend": "kubernetes"}, id="a whole cluster, by the option of the role"),
     ],
 )
 def test_hosts_that_are_not_measured(variables: dict[str, t.Any]) -> None:
@@ -208,13 +207,6 @@ class Broken(dict[str, t.Any]):
         if name == "ovn_address":
             raise RuntimeError("'site' is undefined")
         return super().get(name, default)
-
-
-def test_the_backend_of_a_role_counts_more_than_the_shared_one() -> None:
-    both = {"ovn_backend": "kubernetes", "ovn_central_backend": "host", "ovn_hypervisor_backend": "kubernetes"}
-    assert not declare({"ovn_central": {"a": both}})["a"].cluster
-    hostvars = {"a": {**both, "ovn_backend": "host"}}
-    assert declared_hosts(hostvars, {"ovn_hypervisors": ["a"]}, ["a"])["a"].cluster
 
 
 def test_endpoint_that_cannot_work_is_a_problem_before_the_first_change() -> None:

@@ -24,6 +24,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import (
     host_share,
     options_for_machines,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.options import option_name
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.shared_variables import SPECIFICATION
 
 SPECS = Path(__file__).resolve().parents[5] / "roles/ovn_central/meta/argument_specs.yml"
 # A group of the inventory, a shared variable, keys of ovn_central_distribution, and what the inventory gives of the options for machines
@@ -55,7 +57,8 @@ def test_defaults_are_those_of_the_role(options: t.Any) -> None:
         if field.name not in NOT_OPTIONS:
             factory = field.default_factory
             default = field.default if factory is dataclasses.MISSING else factory()
-            assert documented[f"ovn_central_{field.name}"].get("default") == default, field.name
+            declared = {**SPECIFICATION, **documented}[option_name("ovn_central_", field.name)]
+            assert declared.get("default") == default, field.name
 
 
 class TestAddresses:
@@ -451,10 +454,10 @@ def test_what_kubernetes_cannot_do_is_said(given: dict[str, t.Any], problem: str
     ("variables", "found"),
     [
         ({}, []),
-        ({"ovn_central_replicas": 3, "ovn_firewall": "none", "ovn_central_firewall": ""}, []),
+        ({"ovn_central_replicas": 3, "ovn_firewall": ""}, []),
+        ({"ovn_central_replicas": 3, "ovn_firewall": "none"}, []),
         ({"ovn_central_log_level": "dbg"}, ["ovn_central_log_level"]),
-        ({"ovn_firewall": "managed"}, ["ovn_central_firewall (ovn_firewall)"]),
-        ({"ovn_firewall": "managed", "ovn_central_firewall": "none"}, []),
+        ({"ovn_firewall": "managed"}, ["ovn_firewall"]),
     ],
 )
 def test_options_for_machines_of_a_host(variables: dict[str, t.Any], found: list[str]) -> None:
@@ -465,15 +468,15 @@ def test_each_option_has_an_effect_in_kubernetes_or_is_refused_there() -> None:
     role = SPECS.parents[1]
     specs = yaml.safe_load(SPECS.read_text())["argument_specs"]
     options = {name.removeprefix("ovn_central_") for name in specs["main"]["options"]}
-    refused = {*ONLY_MACHINES, "firewall"}
+    refused = {*ONLY_MACHINES}
     tasks = "".join(path.read_text() for path in (role / "tasks").glob("kubernetes*.yml"))
     used = set(re.findall(r"\bovn_central_(\w+)", tasks)) | {
         one.name for one in dataclasses.fields(CentralClusterOptions)
     }
     assert refused <= options
     assert not refused & used
-    # Read before the tasks of a backend, and an exception for people alone
-    assert options - used - refused == {"backend", "managed"}
+    # An exception for people alone
+    assert options - used - refused == {"managed"}
 
 
 def test_hosts_are_shared_out_once() -> None:
@@ -533,7 +536,7 @@ class TestCiphers:
 
     @pytest.mark.parametrize("ciphers", ["HIGH --remote=ptcp:1", "$(x)", "%h", "HIGH;x", "NONE-SUCH"])
     def test_what_is_no_list_of_ciphers(self, ciphers: str) -> None:
-        with pytest.raises(InvalidInput, match=r"ovn_central_tls_ciphers is .* Nothing was changed"):
+        with pytest.raises(InvalidInput, match=r"ovn_tls_ciphers is .* Nothing was changed"):
             machine({"tls_ciphers": ciphers})
 
     def test_a_cluster_has_the_default_of_its_ovncluster(self) -> None:

@@ -100,7 +100,6 @@ def test_an_inventory_that_says_nothing_else_is_no_problem() -> None:
     ("host", "variables", "text"),
     [
         ("plane", {"ovn_cluster_spec": {"northd": {}}}, "ovn_cluster_spec (the whole spec) on plane"),
-        ("plane", {"ovn_central_spec": {"northd": {}}}, "ovn_central_spec (the whole spec) on plane"),
         ("plane", {"ovn_image": {"tag": "1"}}, "ovn_image (ovnImage) on plane"),
         ("plane", {"ovs_image": {"tag": "1"}}, "ovs_image (ovsImage) on plane"),
         ("plane", {"ovn_central_replicas": 5}, "ovn_central_replicas (southbound.replicas) on plane"),
@@ -108,8 +107,8 @@ def test_an_inventory_that_says_nothing_else_is_no_problem() -> None:
         ("plane", {"ovn_central_northd_threads": 4}, "ovn_central_northd_threads (northd.threads) on plane"),
         ("plane", {"ovn_southbound_rbac": False}, "ovn_southbound_rbac (relay.rbac) on plane"),
         ("plane", {"ovn_tls_secret": "x"}, "ovn_tls_secret (tls.certSecretRef.name) on plane"),
-        ("rack", {"ovn_hypervisor_spec": {"ovs": {}}}, "ovn_hypervisor_spec (the whole spec) on rack"),
-        ("rack", {"ovn_hypervisor_image": {"tag": "1"}}, "ovn_hypervisor_image (ovnImage) on rack"),
+        ("rack", {"ovn_cluster_spec": {"ovs": {}}}, "ovn_cluster_spec (the whole spec) on rack"),
+        ("rack", {"ovn_image": {"tag": "1"}}, "ovn_image (ovnImage) on rack"),
         ("rack", {"ovn_hypervisor_openvswitch": "existing"}, "ovn_hypervisor_openvswitch (ovs.mode) on rack"),
         ("rack", {"ovn_hypervisor_datapath_type": "netdev"}, "ovn_hypervisor_datapath_type (ovs.datapathType) on rack"),
         ("rack", {"ovn_node_certificates": "shared"}, "ovn_node_certificates (tls.nodeCertificates) on rack"),

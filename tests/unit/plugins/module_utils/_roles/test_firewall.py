@@ -73,8 +73,7 @@ def test_neutron_is_a_client_where_it_runs_on_machines() -> None:
         ({"ovn_firewall": "none"}, "absent", False),
         ({"ovn_firewall": "print"}, "absent", True),
         (MANAGED, "present", False),
-        ({**MANAGED, "ovn_central_firewall": "none"}, "absent", False),
-        ({**MANAGED, "ovn_central_backend": "kubernetes"}, "absent", False),
+        ({**MANAGED, "ovn_firewall": "none"}, "absent", False),
         ({**MANAGED, "ovn_backend": "kubernetes"}, "absent", False),
     ],
 )
@@ -86,7 +85,7 @@ def test_nothing_is_managed_unless_somebody_says_so(variables: Vars, state: str,
 
 
 def test_an_option_of_the_role_counts_more_than_the_inventory() -> None:
-    given = {"ovn_central_firewall": "managed", "ovn_central_client_networks": ""}
+    given = {"ovn_firewall": "managed", "ovn_central_client_networks": ""}
     hosts = machines(central1={"ansible_host": "192.0.2.1", "ovn_central_client_networks": ["10.0.0.0/8"]})
     assert sources(desired_firewall(hosts, GROUPS, "central1", given))[6641] == ["10.0.0.0/8", *CENTRAL]
     members = {**given, "ovn_central_members": ["central1"]}
@@ -126,15 +125,12 @@ def test_tunnels_are_filtered_where_networks_are_declared_for_them() -> None:
 def test_a_machine_with_both_roles_has_one_table() -> None:
     groups = {**GROUPS, "ovn_hypervisors": ["central1", "compute1", "compute2"]}
     hosts = all_managed(machines(), ovn_hypervisor_tunnel_networks=["192.0.2.0/24", "198.51.100.0/23"])
-    hosts["central1"]["ovn_hypervisor_firewall"] = "managed"
+    hosts["central1"]["ovn_firewall"] = "managed"
     found = desired_firewall(hosts, groups, "central1")
     assert list(sources(found)) == [6643, 6641, 6644, 16642, 6642, 6081]
-    hosts["central1"]["ovn_hypervisor_firewall"] = "print"
+    hosts["central1"]["ovn_firewall"] = "print"
     found = desired_firewall(hosts, groups, "central1")
-    assert (list(sources(found)), [one["port"] for one in found["printed"]]) == (
-        [6643, 6641, 6644, 16642, 6642],
-        [6081],
-    )
+    assert [one["port"] for one in found["printed"]] == [6643, 6641, 6644, 16642, 6642, 6081]
 
 
 def test_a_chassis_outside_of_the_networks_of_tunnels_is_named() -> None:
@@ -253,7 +249,7 @@ BOTH = {**GROUPS, "ovn_hypervisors": ["central1", "compute1", "compute2"]}
         # The unit starts with a table that ovn_central writes, and goes with it.
         (MANAGED, "central1", "present", False),
         ({}, "central1", "present", False),
-        ({**MANAGED, "ovn_central_backend": "kubernetes"}, "central1", "absent", True),
+        ({**MANAGED, "ovn_backend": "kubernetes"}, "central1", "absent", True),
         (MANAGED, "compute1", "absent", True),
         ({**MANAGED, "ovn_hypervisor_tunnel_networks": ["192.0.2.0/24"]}, "compute1", "present", True),
     ],

@@ -249,7 +249,7 @@ def test_the_specification_may_name_the_secret() -> None:
         ({"encapsulation_type": "geneve", "system_id": "", "encapsulation_ip": "", "gateway": ""}, []),
         ({"bridges": [{"name": "br-x"}], "underlay": UNDERLAY}, ["ovn_hypervisor_bridges", "ovn_hypervisor_underlay"]),
         ({"encapsulation_type": ["vxlan"]}, ["ovn_hypervisor_encapsulation_type"]),
-        ({"system_id": "x"}, ["ovn_hypervisor_system_id (ovn_system_id)"]),
+        ({"system_id": "x"}, ["ovn_system_id"]),
         ({"gateway": "true"}, ["ovn_hypervisor_gateway (group ovn_gateways)"]),
         ({"encapsulation_ip": "192.0.2.1"}, ["ovn_hypervisor_encapsulation_ip (ovn_encapsulation_ip)"]),
         (

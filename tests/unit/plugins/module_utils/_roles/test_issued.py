@@ -68,7 +68,7 @@ def change(
         ({"ovn_pki_state": state(7)}, None),
         # the name that was signed, although the inventory knows another one
         ({**compared(7, "chassis-a"), "ovn_system_id": "x"}, option("chassis-a", 7)),
-        ({**recorded(7, "chassis-a"), "ovn_hypervisor_system_id": "y"}, option("chassis-a", 7)),
+        ({**recorded(7, "chassis-a"), "ovn_system_id": "y"}, option("chassis-a", 7)),
         # a renewal that did not come to its end: the old one is still in use
         (compared(7, needed=True), option("a", 7)),
         # a host that says more than it was asked
@@ -116,7 +116,7 @@ def test_a_hypervisor_that_was_taken_over_says_strange_things(said: dict[str, t.
     [
         # it is removed, by the inventory or by a play, under the name of its chassis and that in its certificate; its metadata agent goes with it
         ({"ovn_hypervisor_state": "absent", "ovn_system_id": "x"}, ["x"]),
-        ({"ovn_hypervisor_state": "gone", "ovn_hypervisor_system_id": "y", "ovn_system_id": "x"}, ["y", "x"]),
+        ({"ovn_hypervisor_state": "gone", "ovn_system_id": "y"}, ["y"]),
         ({**recorded(7), "ovn_hypervisor_removed_chassis": "z"}, ["z", "a"]),
         # it is a chassis again, in the same run
         ({**recorded(7), "ovn_hypervisor_removed_chassis": ""}, []),
@@ -150,7 +150,7 @@ def test_a_cluster_with_the_secret_of_the_control_plane_has_no_certificate_of_it
         **NOBODY_LEAVES,
         "removed_chassis": ["both"],
     }
-    both["ovn_hypervisor_spec"] = {"tls": {"certSecretRef": {"name": "nodes"}}}
+    both["ovn_cluster_spec"] = {"tls": {"certSecretRef": {"name": "nodes"}}}
     both["ovn_pki_kubernetes_secret_given"] = False
     both["ovn_pki_recorded"]["chassis"] = {**state(8), "holder": "both", "issued": False}
     assert change({"both": both}, ["both"], groups)["change"]["certificates"] == [option("both", 8)]
@@ -228,7 +228,7 @@ def test_who_knows_nothing_changes_no_list() -> None:
     assert (found["machines"], found["clusters"]) == ([], [])
     found = change({"central1": KUBERNETES, "a": compared(7)})
     assert (found["machines"], found["clusters"]) == (["central2"], ["central1"])
-    found = change({"central1": {"ovn_central_backend": "kubernetes"}, "central2": KUBERNETES, "a": compared(7)})
+    found = change({"central1": {"ovn_backend": "kubernetes"}, "central2": KUBERNETES, "a": compared(7)})
     assert (found["machines"], found["clusters"]) == ([], ["central1", "central2"])
 
 
@@ -282,10 +282,8 @@ AGENT = {"ovn_metadata_agent_nova_host": "192.0.2.30"}
         ({"ovn_metadata_agent_nova_host": "", "ovn_system_id": "x"}, None, ["x"]),
         ({**AGENT, **KUBERNETES}, None, []),
         # without TLS, whatever a former run has left
-        ({**AGENT, "ovn_metadata_agent_tls": False}, None, ["a"]),
-        ({**AGENT, "ovn_metadata_agent_tls": "no", **recorded(7, kind="metadata-agent")}, None, ["a"]),
+        ({**AGENT, "ovn_tls": "no", **recorded(7, kind="metadata-agent")}, None, ["a"]),
         ({**AGENT, "ovn_tls": False}, None, ["a"]),
-        ({**AGENT, "ovn_metadata_agent_tls": True, "ovn_tls": False, **recorded(7, kind="metadata-agent")}, option("a", 7, "metadata-agent"), []),
     ],
 )  # fmt: skip
 def test_the_certificate_of_a_metadata_agent(

@@ -21,7 +21,7 @@ CLUSTER = {"kubeconfig": "", "context": "", "namespace": "ovn-system", "cluster"
         ({"ovn_central_config_directory": "/srv"}, f"/srv/{FILE}"),
         # where the observer reads it, whatever a play has said
         ({"ovn_central_config_directory": "/srv", "ovn_central_desired": {"issued_certificates": "/own/list"}}, "/own/list"),
-        ({**KUBERNETES, "ovn_central_backend": "host"}, f"/etc/c5c3-ovn/{FILE}"),
+        ({**KUBERNETES, "ovn_backend": "host"}, f"/etc/c5c3-ovn/{FILE}"),
     ],
 )  # fmt: skip
 def test_the_file_of_a_machine(variables: dict[str, t.Any], expected: str) -> None:
@@ -33,7 +33,7 @@ def test_the_file_of_a_machine(variables: dict[str, t.Any], expected: str) -> No
     ("variables", "expected"),
     [
         (KUBERNETES, {}),
-        ({"ovn_central_backend": "kubernetes"}, {}),
+        ({"ovn_backend": "kubernetes"}, {}),
         (
             {**KUBERNETES, "ovn_kubeconfig": "/k", "ovn_context": "x", "ovn_namespace": "n", "ovn_cluster_name": "c"},
             {"kubeconfig": "/k", "context": "x", "namespace": "n", "cluster": "c"},
@@ -41,8 +41,7 @@ def test_the_file_of_a_machine(variables: dict[str, t.Any], expected: str) -> No
         (
             {
                 **KUBERNETES,
-                "ovn_kubeconfig": "/k", "ovn_context": "x", "ovn_namespace": "n", "ovn_cluster_name": "c",
-                "ovn_central_kubeconfig": {"clusters": []}, "ovn_central_context": "y", "ovn_central_namespace": "m", "ovn_central_cluster_name": "d",
+                "ovn_kubeconfig": {"clusters": []}, "ovn_context": "y", "ovn_namespace": "m", "ovn_cluster_name": "d",
             },
             {"kubeconfig": {"clusters": []}, "context": "y", "namespace": "m", "cluster": "d"},
         ),

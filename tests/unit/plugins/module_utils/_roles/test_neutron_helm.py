@@ -18,9 +18,7 @@ CLUSTER = {"ovn_backend": "kubernetes", **FILE}
         pytest.param({"a": CLUSTER, "b": CLUSTER}, True, id="two clusters"),
         pytest.param({"a": FILE, "b": FILE}, False, id="two controllers of one Neutron"),
         pytest.param({"a": CLUSTER, "b": FILE}, True, id="a cluster and a machine"),
-        pytest.param(
-            {"a": CLUSTER, "b": {**FILE, "ovn_neutron_backend": "kubernetes"}}, True, id="by the role's option"
-        ),
+        pytest.param({"a": CLUSTER, "b": {**FILE, "ovn_backend": "kubernetes"}}, True, id="by the role's option"),
         pytest.param({"a": CLUSTER, "b": {**CLUSTER, "ovn_neutron_helm_file": "/y"}}, False, id="a file of its own"),
         pytest.param({"a": CLUSTER, "b": {"ovn_backend": "kubernetes"}}, False, id="none"),
         pytest.param({"a": CLUSTER}, False, id="alone"),

@@ -34,7 +34,6 @@ def of_module(name: str, namespace: str, bundle: str) -> dict[str, t.Any]:
     [
         ({}, "ovn", "ovn-system"),
         ({"ovn_namespace": "net", "ovn_cluster_name": "prod"}, "prod", "net"),
-        ({"ovn_namespace": "net", "ovn_hypervisor_namespace": "rack"}, "ovn", "rack"),
     ],
 )
 def test_it_is_the_object_of_the_module(variables: dict[str, t.Any], name: str, namespace: str) -> None:

@@ -46,7 +46,7 @@ def test_values(given: dict[str, t.Any], expected: Options) -> None:
         ({"hosts": [], "timer": "5 s"}, 'ovn_timer is "5 s". Give a value of type int.'),
         ({"hosts": [], "replicas": "three"}, 'ovn_replicas is "three". Give a value of type int.'),
         ({"hosts": [], "tls": "perhaps"}, 'ovn_tls is "perhaps". Give a value of type bool.'),
-        ({"hosts": [], "spec": "replicas=3"}, 'ovn_spec is "replicas=3". Give a value of type dict'),
+        ({"hosts": [], "spec": "replicas=3"}, 'ovn_cluster_spec is "replicas=3". Give a value of type dict'),
     ],
 )
 def test_a_value_that_is_none_of_the_type_is_named(given: dict[str, t.Any], message: str) -> None:

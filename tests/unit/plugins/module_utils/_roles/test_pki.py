@@ -23,37 +23,27 @@ def hostvars(**hosts: Vars) -> dict[str, Vars]:
 
 
 @pytest.mark.parametrize(
-    ("variables", "certificate", "expected"),
+    ("variables", "expected"),
     [
-        pytest.param({}, "central", "ovn-tls", id="nothing said"),
-        pytest.param({"ovn_cluster_name": "x"}, "central", "x-tls", id="name of the cluster"),
-        pytest.param({"ovn_cluster_name": "x", "ovn_pki_cluster_name": "y"}, "central", "y-tls", id="option first"),
-        pytest.param({"ovn_tls_secret": "s"}, "central", "s", id="shared variable"),
-        pytest.param({"ovn_tls_secret": ""}, "central", "ovn-tls", id="an empty one is absent"),
-        pytest.param({"ovn_tls_secret": "s", "ovn_cluster_spec": named("c")}, "chassis", "c", id="specification"),
-        pytest.param(
-            {"ovn_cluster_spec": named("c"), "ovn_central_spec": named("d")}, "central", "d", id="of the control plane"
-        ),
-        pytest.param(
-            {"ovn_cluster_spec": named("c"), "ovn_central_spec": named("d")}, "chassis", "c", id="not of the chassis"
-        ),
-        pytest.param(
-            {"ovn_cluster_spec": named("c"), "ovn_hypervisor_spec": {}}, "chassis", "ovn-tls", id="replaced by nothing"
-        ),
-        pytest.param({"ovn_hypervisor_spec": named(""), "ovn_tls_secret": "s"}, "chassis", "s", id="an empty name"),
-        pytest.param({"ovn_hypervisor_spec": {"tls": None}}, "chassis", "ovn-tls", id="null"),
-        pytest.param({"ovn_pki_kubernetes_secret": "o", "ovn_cluster_spec": named("c")}, "central", "o", id="option"),
+        pytest.param({}, "ovn-tls", id="nothing said"),
+        pytest.param({"ovn_cluster_name": "x"}, "x-tls", id="name of the cluster"),
+        pytest.param({"ovn_tls_secret": "s"}, "s", id="shared variable"),
+        pytest.param({"ovn_tls_secret": ""}, "ovn-tls", id="an empty one is absent"),
+        pytest.param({"ovn_tls_secret": "s", "ovn_cluster_spec": named("c")}, "c", id="specification"),
+        pytest.param({"ovn_cluster_spec": named(""), "ovn_tls_secret": "s"}, "s", id="an empty name"),
+        pytest.param({"ovn_cluster_spec": {"tls": None}}, "ovn-tls", id="null"),
+        pytest.param({"ovn_pki_kubernetes_secret": "o", "ovn_cluster_spec": named("c")}, "o", id="option"),
     ],
 )
-def test_name_of_the_secret(variables: Vars, certificate: pki.Certificate, expected: str) -> None:
-    assert pki.secret_of(variables, certificate).name == expected
+def test_name_of_the_secret(variables: Vars, expected: str) -> None:
+    assert pki.secret_of(variables).name == expected
 
 
 def test_the_role_that_asks_has_options_of_its_own() -> None:
-    variables = {"ovn_verify_tls_secret": "v", "ovn_verify_namespace": "n", "ovn_pki_kubernetes_secret": "p"}
-    secret = pki.secret_of(variables, "central", role="ovn_verify")
+    variables = {"ovn_verify_tls_secret": "v", "ovn_namespace": "n", "ovn_pki_kubernetes_secret": "p"}
+    secret = pki.secret_of(variables, role="ovn_verify")
     assert (secret.name, secret.namespace) == ("v", "n")
-    assert pki.secret_of(variables, "central").name == "p"
+    assert pki.secret_of(variables).name == "p"
 
 
 @pytest.mark.parametrize(
@@ -62,23 +52,23 @@ def test_the_role_that_asks_has_options_of_its_own() -> None:
         ({}, ("", "", "ovn-system")),
         ({"ovn_kubeconfig": "/k", "ovn_context": "c", "ovn_namespace": "n"}, ("/k", "c", "n")),
         (
-            {"ovn_kubeconfig": "/k", "ovn_pki_kubeconfig": {"apiVersion": "v1"}},
+            {"ovn_kubeconfig": {"apiVersion": "v1"}},
             ({"apiVersion": "v1"}, "", "ovn-system"),
         ),
-        ({"ovn_namespace": "n", "ovn_pki_namespace": ""}, ("", "", "n")),
+        ({"ovn_namespace": "n"}, ("", "", "n")),
     ],
 )
 def test_way_to_the_secret(variables: Vars, expected: tuple[t.Any, ...]) -> None:
-    secret = pki.secret_of(variables, "central")
+    secret = pki.secret_of(variables)
     assert (secret.kubeconfig, secret.context, secret.namespace) == expected
 
 
 def test_given_secrets_are_not_ours() -> None:
     hosts = hostvars(
-        plane={**CLUSTER, "ovn_central_spec": named("a")}, rack1={**CLUSTER, "ovn_pki_kubernetes_secret_given": "yes"}
+        plane={**CLUSTER, "ovn_cluster_spec": named("a")}, rack1={**CLUSTER, "ovn_pki_kubernetes_secret_given": "yes"}
     )
     assert pki.hosts_with_own_secret(["plane", "rack1", "rack2", "h1"], hosts, GROUPS) == ["rack2"]
-    hosts["rack2"] = {**CLUSTER, "ovn_hypervisor_spec": {"tls": {"certificates": "operator"}}}
+    hosts["rack2"] = {**CLUSTER, "ovn_cluster_spec": {"tls": {"certificates": "operator"}}}
     assert pki.hosts_with_own_secret(["rack2"], hosts, GROUPS) == []
     hosts["plane"] = {**hosts["plane"], "ovn_pki_kubernetes_secret_given": False}
     assert pki.hosts_with_own_secret(["plane"], hosts, GROUPS) == ["plane"]
@@ -128,7 +118,7 @@ class TestDesired:
             "northbound": {"service": {"hostnames": ["db-0.example.com", "db-1.example.com"]}},
             "southbound": {"service": {"hostnames": ["db-0.example.com"]}},
         }
-        given = {**CLUSTER, "ovn_pki_cluster_name": "o", "ovn_pki_namespace": "n", "ovn_central_spec": spec}
+        given = {**CLUSTER, "ovn_cluster_name": "o", "ovn_namespace": "n", "ovn_cluster_spec": spec}
         desired = pki.desired_state(given, hostvars(), GROUPS, "plane")
         assert desired["pair"]["subject_alt_names"] == [
             "plane",
@@ -155,12 +145,8 @@ class TestDesired:
 
     def test_the_configmap_with_the_cas_that_pods_trust(self) -> None:
         spec = {"tls": {"caConfigMapRef": {"name": "trusted"}}}
-        for host, option in (
-            ("plane", "ovn_central_spec"),
-            ("rack1", "ovn_hypervisor_spec"),
-            ("rack1", "ovn_cluster_spec"),
-        ):
-            desired = pki.desired_state({**CLUSTER, option: spec}, hostvars(), GROUPS, host)
+        for host in ("plane", "rack1"):
+            desired = pki.desired_state({**CLUSTER, "ovn_cluster_spec": spec}, hostvars(), GROUPS, host)
             assert desired["secret"]["ca_config_map"] == "trusted"
         assert pki.desired_state(CLUSTER, hostvars(), GROUPS, "plane")["secret"]["ca_config_map"] == ""
 
@@ -186,7 +172,6 @@ class TestDesired:
         pytest.param({"c1": {}, "c2": {"ovn_tls": "", "ovn_southbound_rbac": None}}, True, id="the default"),
         pytest.param({}, False, id="in another inventory"),
         pytest.param({"c1": {"ovn_southbound_rbac": "no"}}, False, id="no role"),
-        pytest.param({"c1": {"ovn_central_southbound_rbac": False, "ovn_southbound_rbac": True}}, False, id="option"),
         pytest.param({"c1": {}, "c2": {"ovn_tls": False}}, False, id="no TLS"),
         pytest.param({"c1": CLUSTER}, True, id="in Kubernetes"),
         pytest.param(
@@ -207,14 +192,9 @@ def test_where_chassis_connect(central: dict[str, Vars], expected: bool) -> None
         pytest.param({**CLUSTER, **SHARED}, True, id="nodes that share a certificate"),
         pytest.param({**CLUSTER, **SHARED, "ovn_hypervisor_state": "absent"}, False, id="one that is removed"),
         pytest.param({**CLUSTER, **SHARED, "ovn_hypervisor_state": "gone"}, False, id="one that is gone"),
-        pytest.param({**CLUSTER, **SHARED, "ovn_hypervisor_tls": False}, False, id="one without TLS"),
+        pytest.param({**CLUSTER, **SHARED, "ovn_tls": False}, False, id="one without TLS"),
         pytest.param(
             {**CLUSTER, **SHARED, "ovn_cluster_spec": {"tls": {"enabled": False}}}, False, id="no TLS by specification"
-        ),
-        pytest.param(
-            {**CLUSTER, "ovn_node_certificates": "own", "ovn_hypervisor_node_certificates": "shared"},
-            True,
-            id="one cluster is an exception",
         ),
         pytest.param(
             {**CLUSTER, **SHARED, "ovn_cluster_spec": {"tls": {"nodeCertificates": "own"}}},
@@ -225,14 +205,12 @@ def test_where_chassis_connect(central: dict[str, Vars], expected: bool) -> None
             {
                 **CLUSTER,
                 "ovn_node_certificates": "own",
-                "ovn_hypervisor_spec": {"tls": {"nodeCertificates": "shared"}},
+                "ovn_cluster_spec": {"tls": {"nodeCertificates": "shared"}},
             },
             True,
             id="the specification counts more",
         ),
-        pytest.param(
-            {**CLUSTER, "ovn_node_certificates": "own", "ovn_hypervisor_tls": False}, False, id="own, and no TLS"
-        ),
+        pytest.param({**CLUSTER, "ovn_node_certificates": "own", "ovn_tls": False}, False, id="own, and no TLS"),
         pytest.param(
             {**CLUSTER, "ovn_node_certificates": "own", "ovn_cluster_spec": {"tls": {"enabled": False}}},
             False,
@@ -262,7 +240,7 @@ def test_relays_in_pods_know_chassis_by_name_unless_nodes_share_a_certificate(ra
         pytest.param({"c1": {"ovn_southbound_rbac": "no"}}, False, id="no role"),
         pytest.param({"c1": CLUSTER}, True, id="in Kubernetes"),
         pytest.param({"c1": {**CLUSTER, "ovn_tls": False}}, False, id="in Kubernetes without TLS"),
-        pytest.param({"c1": {**CLUSTER, "ovn_central_spec": named("a")}}, False, id="with a given Secret"),
+        pytest.param({"c1": {**CLUSTER, "ovn_cluster_spec": named("a")}}, False, id="with a given Secret"),
     ],
 )
 def test_whose_chassis_have_a_ca_of_their_own(central: dict[str, Vars], expected: bool | None) -> None:
@@ -282,7 +260,7 @@ class TestNeighbors:
             pytest.param({**CLUSTER, "ovn_namespace": "other"}, id="another namespace"),
             pytest.param({**CLUSTER, "ovn_kubeconfig": "/other"}, id="another cluster"),
             pytest.param({**CLUSTER, "ovn_context": "other"}, id="another context"),
-            pytest.param({**CLUSTER, "ovn_central_spec": named("other")}, id="another Secret"),
+            pytest.param({**CLUSTER, "ovn_cluster_spec": named("other")}, id="another Secret"),
             pytest.param({}, id="a machine"),
         ],
     )
@@ -297,7 +275,7 @@ class TestNeighbors:
     def test_the_option_decides_who_makes_it(self) -> None:
         given = {**CLUSTER, "ovn_pki_kubernetes_secret_given": "no"}
         assert pki.neighbors(given, hostvars(), GROUPS, "rack1")["given"] is False
-        given = {**CLUSTER, "ovn_hypervisor_spec": named("theirs")}
+        given = {**CLUSTER, "ovn_cluster_spec": named("theirs")}
         assert pki.neighbors(given, hostvars(), GROUPS, "rack1")["given"] is True
 
     def test_rivals_are_in_the_same_namespace(self) -> None:
@@ -324,7 +302,7 @@ class TestNeighbors:
         pytest.param({}, True, id="the default"),
         pytest.param({"ovn_cluster_spec": {"relay": {"rbac": False}}}, False, id="not by the specification"),
         pytest.param(
-            {"ovn_southbound_rbac": False, "ovn_central_spec": {"relay": {"rbac": True}}},
+            {"ovn_southbound_rbac": False, "ovn_cluster_spec": {"relay": {"rbac": True}}},
             True,
             id="by the specification",
         ),

@@ -76,7 +76,7 @@ def test_localhost_needs_no_address() -> None:
 @pytest.mark.parametrize("value", [["ssl:x:1", "ssl:y:1"], "ssl:x:1,ssl:y:1"])
 @pytest.mark.parametrize("hosts", [machines(), plane(**EXPOSED)], ids=["machines", "Kubernetes"])
 def test_declared_endpoints_count(hosts: dict[str, Vars], value: t.Any) -> None:
-    found = desired_state(hosts, ovn_verify_central=[*hosts], ovn_verify_southbound_endpoints=value)
+    found = desired_state(hosts, ovn_verify_central=[*hosts], ovn_southbound_endpoints=value)
     assert found["southbound_endpoints"] == ["ssl:x:1", "ssl:y:1"]
     assert len(found["northbound_endpoints"]) == 2
 
@@ -121,7 +121,7 @@ def test_neutron_gets_the_port_without_a_role_and_the_heartbeat_the_one_that_is_
     found = desired_state(plane(**EXPOSED, **unrestricted), "plane", ovn_verify_central=["plane"])
     assert found["southbound_endpoints"] == ["ssl:s:1"]
     assert found["neutron_southbound_endpoints"] == [unrestricted["southbound_unrestricted"]]
-    declared = {"ovn_verify_southbound_endpoints": "ssl:a:1"}
+    declared = {"ovn_southbound_endpoints": "ssl:a:1"}
     found = desired_state(plane(**EXPOSED, **unrestricted), "plane", ovn_verify_central=["plane"], **declared)
     assert found["southbound_endpoints"] == found["neutron_southbound_endpoints"] == ["ssl:a:1"]
     assert desired_state(machines())["neutron_southbound_endpoints"] == ["ssl:192.0.2.1:16642", "ssl:c2:16642"]
@@ -141,14 +141,10 @@ def test_a_control_plane_that_the_control_node_does_not_reach(hosts: dict[str, V
     assert "reaches no database port of plane (" in found["heartbeat_problem"]
 
 
-@pytest.mark.parametrize(("host", "expected"), [("plane", "a"), ("rack1", "b")])
-def test_secret(host: str, expected: str) -> None:
-    specs = {
-        f"ovn_{role}_spec": {"tls": {"certSecretRef": {"name": name}}}
-        for role, name in (("central", "a"), ("hypervisor", "b"))
-    }
-    hosts = {name: {"ovn_backend": "kubernetes"} for name in ("plane", "rack1")}
-    assert desired_state(hosts, host, ovn_verify_central=["plane"], **specs)["tls_secret"] == expected
+def test_secret_of_the_specification_is_used() -> None:
+    spec = {"tls": {"certSecretRef": {"name": "a"}}}
+    hosts = {"plane": {"ovn_backend": "kubernetes"}}
+    assert desired_state(hosts, "plane", ovn_verify_central=["plane"], ovn_cluster_spec=spec)["tls_secret"] == "a"
 
 
 def test_limits_are_data_for_tasks() -> None:
@@ -157,10 +153,10 @@ def test_limits_are_data_for_tasks() -> None:
     assert limits["again"] == {"northd": 30.0, "contents": 60.0, "host": 100}
 
 
-FOREIGN: Vars = {"ovn_verify_central_managed": False}
+FOREIGN: Vars = {"ovn_central_managed": False}
 NAMED: Vars = {
-    "ovn_verify_northbound_endpoints": "ssl:n1:6641,ssl:n2:6641",
-    "ovn_verify_southbound_endpoints": ["ssl:192.0.2.1:7642"],
+    "ovn_northbound_endpoints": "ssl:n1:6641,ssl:n2:6641",
+    "ovn_southbound_endpoints": ["ssl:192.0.2.1:7642"],
 }
 
 
