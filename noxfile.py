@@ -27,7 +27,7 @@ BIN = Path(sys.executable).parent
 _CACHE = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
 TESTBED_CACHE = Path(os.environ.get("TESTBED_CACHE") or Path(_CACHE, "c5c3-ovn-testbed"))
 SCENARIOS = {"MOLECULE_GLOB": "molecule/*/molecule.yml"}
-# Scenarios of molecule that do not run without being asked for: clusters, and stories that add to what other tests tell. `.ci/parts.py` reads them here.
+# Scenarios of molecule that do not run without being asked for: clusters, and stories that add to what other tests tell.
 SCENARIOS_ON_REQUEST = ("kind", "more")
 
 # Shims of version managers answer for every Python and fail for most: ansible-test would trust them.

@@ -2,8 +2,9 @@
 
 What a part prints goes to .nox/ci/PART.log and is shown as a whole when the part ends. The first failure ends all other parts. However the run
 ends, the clusters and machines of the tests are removed, a table shows each part's time, and the reasons of a failure come last.
-An hour is too short for everything, so by the hash of the commit half of the files of the integration tests, one scenario of molecule, one kernel
-and one other version of ansible-core have their turn. With --whole, and in parts that are named, everything runs.
+An hour is too short for everything. By the hash of the commit, half of the files of the integration tests and one other version of ansible-core
+have their turn; by the number of commits, one of the long stories (`STORIES`), so that each is played every few landings. With --whole, both halves
+and the stories on machines run; parts that are named run as a whole.
 Usage: parts.py [--keep-going] [--whole] [PART...]    all parts but those on request, or these and the parts that they need; .ci/run calls it, which
 installs what it needs. With --keep-going a failure ends nothing else: the parts that come after it start, too.
 """
@@ -34,6 +35,30 @@ VERSIONS = ("oldest", "newest")
 DATAPATH = "tests/integration/test_datapath.py"
 # Debian's releases whose kernels the test bed builds for it.
 KERNELS = ("bookworm", "trixie")
+ADOPTION = "tests/integration/test_adoption_machines.py"
+# Of tests/kind/test_stories.py, what a rollout in pods has to stand: the other stories of the clusters come on request.
+CORE_OF_KIND = (
+    "second_run_changes_nothing",
+    "ping_between_nodes",
+    "status_and_verify",
+    "speak_tls_only",
+    "delete_any_one_pod",
+    "all_is_well",
+    "pods_and_claims_are_lost",
+    "kill_a_node",
+)
+# Long stories, of which a run plays one: the parts that it ends with.
+STORIES = {
+    "kind's core stories": ("kind core",),
+    "the operator on kind": ("operator",),
+    "OpenStack": ("openstack-down",),
+    "adoption on machines": ("integration adoption",),
+    "Debian 12": ("molecule machines",),
+    "Debian 13": ("molecule trixie",),
+    "the kernel's datapath": tuple(f"integration kernel {suite}" for suite in KERNELS),
+}
+# Those that compute for as long as another version of ansible-core does, which is left out beside them.
+HEAVY = ("kind's core stories", "the operator on kind", "OpenStack")
 # Tests of timing run at the same time: what only computes yields to them.
 YIELDS = 5
 REASONS = re.compile(r'fatal: |FAILED|^E  |"msg": |[Ee]rror: |It ended with|^(testbed|kind|machines): |^!!! ')
@@ -82,23 +107,42 @@ def default_sessions(noxfile: Path) -> list[str]:
     return sessions
 
 
-def constant(noxfile: Path, name: str) -> t.Any:
-    """A literal of the file, which nobody has to import for it."""
-    for node in ast.parse(noxfile.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-            return ast.literal_eval(node.value)
-    raise KeyError(name)
+@dataclasses.dataclass(frozen=True)
+class Turn:
+    """What a run plays: one of the halves 0 and 1, or both (None), and these of the `STORIES`."""
+
+    half: int | None = None
+    stories: tuple[str, ...] = ()
+
+    def names(self, names: t.Sequence[str]) -> set[str]:
+        """Return those of these two names that run: the one whose turn it is, or both."""
+        return set(names) if self.half is None else {sorted(names)[self.half]}
+
+    def parts(self) -> set[str]:
+        """Return the parts that its stories end with."""
+        found = {name for story in self.stories for name in STORIES[story]}
+        kernels = self.names([f"integration kernel {suite}" for suite in KERNELS])
+        return {name for name in found if "kernel" not in name or name in kernels}
+
+    def __str__(self) -> str:
+        half = "both halves" if self.half is None else f"half {self.half} of 0 and 1"
+        return f"{half}, story in turn: {', '.join(self.stories)}"
 
 
-def names_in_turn(names: t.Sequence[str], turn: int | None) -> set[str]:
-    """Return those of these names that run: the one whose turn it is, without a turn all of them."""
-    return set(names) if turn is None else {sorted(names)[turn]}
+WHOLE = Turn(None, ("Debian 12", "Debian 13", "the kernel's datapath"))
 
 
-def turn_of_commit() -> int:
-    """Return 0 or 1 by the hash of the commit, which a clone without history has, too."""
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return int(commit, 16) % 2
+def turn_of_commit(root: Path = ROOT) -> Turn:
+    """Return the turn: the half by the hash of the commit, the story by the number of commits, in a clone without history by the hash as well."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
+
+    commit = int(git("rev-parse", "HEAD"), 16)
+    has_history = git("rev-parse", "--is-shallow-repository") == "false"
+    # The last bit is that of the half.
+    number = int(git("rev-list", "--count", "HEAD")) if has_history else commit >> 1
+    return Turn(commit % 2, (list(STORIES)[number % len(STORIES)],))
 
 
 def session(name: str, half: str, *after: str, niceness: int = 0, arguments: tuple[str, ...] = ()) -> Part:
@@ -107,13 +151,14 @@ def session(name: str, half: str, *after: str, niceness: int = 0, arguments: tup
     return Part(f"{name} {half}".strip(), command, after, niceness)
 
 
-def parts_of_this_project(turn: int | None = None) -> list[Part]:
-    """All parts, with a turn without those of the other one. The gates follow one another: they share a copy of the collection.
+def parts_of_this_project(turn: Turn | None = None) -> list[Part]:
+    """All parts, with a turn without those of the other half. The gates follow one another: they share a copy of the collection.
 
-    Tests have limits of time, so those with daemons follow one another, but for chaos and the machine scenarios, and the gates, which only compute, yield
-    to them.
+    Tests have limits of time, so those with daemons follow one another, but for chaos and the kernel's datapath, and the gates, which only compute, yield
+    to them. The story comes last. Without a turn, a part needs no more than what it uses.
     """
-    turn_option = () if turn is None else (f"--turn={turn}",)
+    in_turn = turn or Turn()
+    turn_option = () if in_turn.half is None else (f"--turn={in_turn.half}",)
     parts = [
         Part(
             "packages",
@@ -121,7 +166,6 @@ def parts_of_this_project(turn: int | None = None) -> list[Part]:
         ),
         Part("tools", ("make", "--silent", ".venv/.stamp")),
         Part("api-server", ("tests/testbed/node-image/build", "api-server"), ("packages",), YIELDS),
-        Part("images", ("tests/testbed/kind", "images"), ("packages", "api-server"), YIELDS, on_request=True),
         session(
             "integration",
             "loopback",
@@ -151,63 +195,57 @@ def parts_of_this_project(turn: int | None = None) -> list[Part]:
             arguments=("-m", "(api_server or docker) and not rotations", "--numprocesses=4", *turn_option),
         )
     )
-    on_request = constant(ROOT / "noxfile.py", "SCENARIOS_ON_REQUEST")
-    scenarios = [
-        path.parent.name for path in ROOT.glob("molecule/*/molecule.yml") if path.parent.name not in on_request
-    ]
-    for scenario in sorted(names_in_turn(scenarios, turn)):
-        parts.append(
-            session("molecule", scenario, "integration on an API server", arguments=("--scenario-name", scenario))
-        )
-    # Hypervisors that switch packets in a kernel of their own, of one release. Nearly all of its time it waits, as chaos does.
-    for suite in sorted(names_in_turn(KERNELS, turn)):
-        build = Part(f"kernel {suite}", ("tests/testbed/kernel/build", suite), ("packages",), YIELDS)
-        words = (DATAPATH, "-m", "own_machines", "-n0", "-k", f"{suite}-kernel")
-        story = session("integration", f"kernel {suite}", "integration loopback", build.name, "tools", arguments=words)
-        parts += [build, story]
-    former, versions = "tools", names_in_turn(VERSIONS, turn)
+    former, versions = "tools", set() if set(HEAVY) & set(in_turn.stories) else in_turn.names(VERSIONS)
     for name in default_sessions(ROOT / "noxfile.py"):
         if name not in OWN_PARTS and (name not in VERSIONS or name in versions):
             daemons = ("packages", "api-server") if name in WITH_DAEMONS else ()
             parts.append(session(name, "", former, *daemons, niceness=0 if daemons else YIELDS))
             former = name
-    # Six nodes take most of a processor: they come when the other tests of timing have ended. On request: with them a run takes longer than an hour.
-    quiet = ("images", *(part.name for part in parts if part.name.split()[0] in OWN_PARTS))
-    clusters = (
-        Part("clusters", ("tests/testbed/kind", "clusters"), quiet),
+    return parts + stories_on_request(() if turn is None else ("integration on an API server",))
+
+
+def stories_on_request(last: tuple[str, ...]) -> list[Part]:
+    """All parts of stories, which run if they are named or have their turn; those with limits of time come after `last`."""
+    machines = ("packages", "tools", *last)
+    parts = [
+        # Six nodes take most of a processor.
+        Part("images", ("tests/testbed/kind", "images"), ("packages", "api-server"), YIELDS),
+        Part("clusters", ("tests/testbed/kind", "clusters"), ("images", *last)),
+        session(
+            "kind", "core", "tools", "clusters", arguments=("-k", f"test_stories.py and ({' or '.join(CORE_OF_KIND)})")
+        ),
         session("kind", "", "tools", "clusters"),
         Part("kind-down", ("make", "--silent", "kind-down"), ("kind",)),
-    )
-    # Booted machines of their own: each test takes three to five minutes of both processors.
-    more = session("molecule", "more", "packages", "tools", arguments=("--scenario-name", "more"))
-    own = session(
-        "integration",
-        "own machines",
-        "packages",
-        "tools",
-        arguments=("-m", "own_machines", "-n0"),
-    )
-    # Rotations that are cut off or killed, by hand, or with a given CA: the story `rotate` and the other tests of both CAs run in their turn.
-    rotations = session(
-        "integration", "rotations", "packages", "tools", "api-server", arguments=("-m", "rotations", "-n0")
-    )
-    # A real Neutron on eight machines, for five minutes of both processors.
-    openstack = (
-        Part("openstack", ("make", "--silent", "openstack"), ("packages", "tools")),
+        Part("operator", ("make", "--silent", "operator"), ("images", *machines)),
+        # A real Neutron on eight machines, for five minutes of both processors.
+        Part("openstack", ("make", "--silent", "openstack"), machines),
         Part("openstack-down", ("make", "--silent", "openstack-down"), ("openstack",)),
-    )
-    return parts + [
-        dataclasses.replace(part, on_request=True) for part in (more, own, rotations, *openstack, *clusters)
+        # Booted machines of their own: each test takes three to five minutes of both processors.
+        session("integration", "adoption", *machines, arguments=(ADOPTION, "-m", "own_machines", "-n0")),
+        session("integration", "own machines", *machines, arguments=("-m", "own_machines", "-n0")),
+        # Rotations that are cut off or killed, by hand, or with a given CA: the story `rotate` and the other tests of both CAs run in their turn.
+        session("integration", "rotations", *machines, "api-server", arguments=("-m", "rotations", "-n0")),
     ]
+    for path in sorted(ROOT.glob("molecule/*/molecule.yml")):
+        if path.parent.name != "kind":  # a part of the session `kind`
+            scenario = path.parent.name
+            parts.append(session("molecule", scenario, *machines, arguments=("--scenario-name", scenario)))
+    # Hypervisors that switch packets in a kernel of their own, of one release. Nearly all of its time it waits, as chaos does.
+    for suite in KERNELS:
+        build = Part(f"kernel {suite}", ("tests/testbed/kernel/build", suite), ("packages",), YIELDS)
+        words = (DATAPATH, "-m", "own_machines", "-n0", "-k", f"{suite}-kernel")
+        beside = ("integration loopback",) if last else ()
+        parts += [build, session("integration", f"kernel {suite}", *beside, build.name, "tools", arguments=words)]
+    return [dataclasses.replace(part, on_request=True) for part in parts]
 
 
-def needed(parts: t.Sequence[Part], names: t.Sequence[str]) -> list[Part]:
-    """The parts with these names and those that they need; without names, all that do not wait for a request."""
+def needed(parts: t.Sequence[Part], names: t.Sequence[str], in_turn: t.Collection[str] = ()) -> list[Part]:
+    """The parts with these names and those that they need; without names, all that do not wait for a request, and those in turn."""
     by_name = {part.name: part for part in parts}
     unknown = [name for name in names if name not in by_name]
     if unknown:
         sys.exit(f"There is no part {', '.join(unknown)}. Parts: {', '.join(by_name)}")
-    wanted = set(names or (name for name, part in by_name.items() if not part.on_request))
+    wanted = set(names or (name for name, part in by_name.items() if not part.on_request or name in in_turn))
     while more := {before for name in wanted for before in by_name[name].after} - wanted:
         wanted |= more
     return [part for part in parts if part.name in wanted]
@@ -394,13 +432,15 @@ def processor_seconds() -> tuple[float, float]:
     return (sum(fields) - idle) / ticks, idle / ticks
 
 
-def clean_up(failed: bool) -> None:
-    """Remove the clusters and machines that a run has left. What is in .kind goes with them, so a failure shows the end of each log there."""
+def clean_up(failed: bool, played: t.Collection[str]) -> None:
+    """Remove the clusters and machines that a run of these parts has left. What is in .kind goes with them, so a failure shows the end of each log there."""
     if failed:
         for log in sorted(ROOT.glob(".kind/*.log")):
             lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
             say(f"==> .kind/{log.name}", *(line[:300] for line in lines[-15:]))
     commands: list[tuple[dict[str, str], list[str]]] = [({}, ["tests/testbed/kind", "down"])]
+    if "openstack" in played and "openstack-down" not in played:
+        commands.append(({}, ["tests/testbed/openstack", "down"]))
     for scenario in sorted(ROOT.glob("molecule/*/molecule.yml")):
         settings = dict(
             re.findall(r"^ +(MACHINES_[A-Z]+): *(\S+)$", scenario.read_text(encoding="utf-8"), re.MULTILINE)
@@ -425,10 +465,10 @@ def main(names: list[str]) -> int:
     begun, (busy, idle) = time.monotonic(), processor_seconds()
     keep_going, whole = "--keep-going" in names, "--whole" in names
     named = [name for name in names if name not in ("--keep-going", "--whole")]
-    turn = None if whole or named else turn_of_commit()
-    parts = needed(parts_of_this_project(turn), named)
-    say(f"=== {'everything' if turn is None else f'turn {turn} of 0 and 1'}: {', '.join(part.name for part in parts)}")
-    run, good = Run(parts, LOGS, keep_going=keep_going, limit=LIMIT * (1 if turn is not None else 2)), False
+    turn = None if named else WHOLE if whole else turn_of_commit()
+    parts = needed(parts_of_this_project(turn), named, turn.parts() if turn else ())
+    say(f"=== {turn or 'named parts'}: {', '.join(part.name for part in parts)}")
+    run, good = Run(parts, LOGS, keep_going=keep_going, limit=LIMIT * (2 if named or whole else 1)), False
 
     def interrupt(number: int, _frame: object) -> None:
         run.interrupted_by = number
@@ -439,7 +479,7 @@ def main(names: list[str]) -> int:
         good = run.run()
     finally:
         if os.geteuid() == 0:
-            clean_up(failed=not good)
+            clean_up(not good, {outcome.part.name for outcome in run.outcomes})
         now_busy, now_idle = processor_seconds()
         say(
             f"\n=== {(time.monotonic() - begun) / 60:.1f} min; the processors were busy for {now_busy - busy:.0f} s"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
+import select
 import signal
 import subprocess
 import sys
@@ -41,13 +43,13 @@ def result_of(run: Any) -> dict[str, str]:
 
 
 def gone(pid: int) -> bool:
-    for _attempt in range(600):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.05)
-    return False
+    """Whether the process ends: its file descriptor can be read then."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    with open(descriptor) as process:
+        return bool(select.select([process], [], [], 60)[0])
 
 
 def test_a_part_starts_when_those_that_it_needs_have_ended(ci: ModuleType, tmp_path: Path) -> None:
@@ -142,23 +144,21 @@ def test_the_table_counts_processor_seconds(ci: ModuleType, tmp_path: Path) -> N
 
 def test_an_interrupted_run_ends_its_parts_and_shows_the_table(ci: ModuleType, tmp_path: Path) -> None:
     pid = tmp_path / "pid"
+    os.mkfifo(pid)
     code = (
         f"import importlib.util, sys; spec = importlib.util.spec_from_file_location('ci', {str(PARTS)!r})\n"
         "ci = importlib.util.module_from_spec(spec); sys.modules['ci'] = ci; spec.loader.exec_module(ci)\n"
-        f"ci.LOGS, ci.clean_up = ci.Path({str(tmp_path / 'logs')!r}), lambda failed: None\n"
+        f"ci.LOGS, ci.clean_up = ci.Path({str(tmp_path / 'logs')!r}), lambda *_arguments: None\n"
         f"ci.parts_of_this_project = lambda turn: [ci.Part('long', ('sh', '-c', 'echo $$ > {pid}; sleep 60'))]\n"
         "sys.exit(ci.main([]))"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
-        for _attempt in range(200):
-            if pid.exists() and pid.read_text():
-                break
-            time.sleep(0.05)
+        number = int(pid.read_text())  # a pipe: it is read as soon as it is written
         process.send_signal(signal.SIGTERM)
         out, _err = process.communicate(timeout=90)
     assert process.returncode == 128 + signal.SIGTERM
     assert any(line.startswith("long ") and line.endswith("stopped") for line in out.splitlines()), out
-    assert gone(int(pid.read_text()))
+    assert gone(number)
 
 
 def test_every_default_session_of_nox_is_a_part(ci: ModuleType) -> None:
@@ -191,24 +191,81 @@ def test_a_chosen_part_brings_what_it_needs(ci: ModuleType) -> None:
         ci.needed(ci.parts_of_this_project(), ["nosuch"])
 
 
-def test_scenarios_and_versions_take_turns_and_a_scenario_comes_last(ci: ModuleType) -> None:
-    """Nothing that waits is left to run after what computes."""
-    turns = []
-    for turn in (0, 1):
-        by_name = {part.name: part for part in ci.needed(ci.parts_of_this_project(turn), [])}
+@pytest.mark.parametrize("half", [0, 1])
+def test_each_story_comes_last_in_its_turn(ci: ModuleType, half: int) -> None:
+    """Nothing that waits is left to run after what computes, and beside what computes most there is no other version of ansible-core."""
+    for story, ends in ci.STORIES.items():
+        turn = ci.Turn(half, (story,))
+        by_name = {part.name: part for part in ci.needed(ci.parts_of_this_project(turn), [], turn.parts())}
         needed = {before for part in by_name.values() for before in part.after}
         with_daemons = {name for name in by_name if name.split()[0] in ci.OWN_PARTS}
-        turns.append((with_daemons - needed, {*ci.VERSIONS} & {*by_name}))
-        for half in ("loopback", "on an API server"):
-            assert f"--turn={turn}" in by_name[f"integration {half}"].command
-    assert turns == [
-        ({"molecule machines", "integration kernel bookworm"}, {"newest"}),
-        ({"molecule trixie", "integration kernel trixie"}, {"oldest"}),
-    ]
-    assert ci.turn_of_commit() in (0, 1)
+        for part in ("loopback", "on an API server"):
+            assert f"--turn={half}" in by_name[f"integration {part}"].command
+        versions = set() if story in ci.HEAVY else {["newest", "oldest"][half]}
+        assert {*ci.VERSIONS} & {*by_name} == versions
+        if story == "the kernel's datapath":  # it waits beside the tests on an API server
+            kernel = f"integration kernel {['bookworm', 'trixie'][half]}"
+            assert with_daemons - needed == {kernel, "integration on an API server"}
+            assert {"integration loopback", kernel.removeprefix("integration ")} <= {*by_name[kernel].after}
+            continue
+        [last] = ends
+        assert (with_daemons - needed) | {last} == {last}
+        before, looks = set[str](), [last]
+        while looks:
+            before.update(after := by_name[looks.pop()].after)
+            looks += after
+        assert "integration on an API server" in before
 
 
-def test_everything_has_its_turn_in_a_whole_run(ci: ModuleType) -> None:
-    parts = ci.needed(ci.parts_of_this_project(), [])
-    assert {"molecule machines", "molecule trixie", "oldest", "newest"} <= {part.name for part in parts}
+def commit(repository: Path) -> str:
+    for words in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "x")):
+        identity = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *identity, *words], cwd=repository, check=True)
+    words = ["git", "rev-parse", "HEAD"]
+    return subprocess.run(words, cwd=repository, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_commits_one_after_the_other_play_all_stories(ci: ModuleType, tmp_path: Path) -> None:
+    turns = []
+    for _number in ci.STORIES:
+        head = commit(tmp_path)
+        turns.append(ci.turn_of_commit(tmp_path))
+        assert turns[-1].half == int(head, 16) % 2
+    assert sorted(story for turn in turns for story in turn.stories) == sorted(ci.STORIES)
+    assert ci.turn_of_commit(tmp_path) == turns[-1]
+
+
+def test_a_clone_without_history_has_the_story_of_its_hash(ci: ModuleType, tmp_path: Path) -> None:
+    """All clones of depth 1 have one commit."""
+    (tmp_path / "origin").mkdir()
+    played = set[str]()
+    for number in range(1, 25):
+        head = commit(tmp_path / "origin")
+        clone = tmp_path / str(number)
+        subprocess.run(["git", "clone", "-q", "--depth=1", f"file://{tmp_path}/origin", str(clone)], check=True)
+        turn = ci.turn_of_commit(clone)
+        assert turn == ci.Turn(int(head, 16) % 2, (list(ci.STORIES)[(int(head, 16) >> 1) % len(ci.STORIES)],))
+        played |= {*turn.stories}
+    assert len(played) > 1
+
+
+def test_the_turn_is_named_in_the_output(ci: ModuleType) -> None:
+    assert str(ci.Turn(1, ("OpenStack",))) == "half 1 of 0 and 1, story in turn: OpenStack"
+
+
+def test_a_whole_run_plays_both_halves_and_all_stories_of_machines(ci: ModuleType) -> None:
+    parts = ci.needed(ci.parts_of_this_project(ci.WHOLE), [], ci.WHOLE.parts())
+    names = {part.name for part in parts}
+    assert {"molecule machines", "molecule trixie", "oldest", "newest"} <= names
+    assert {f"integration kernel {suite}" for suite in ci.KERNELS} <= names
     assert not any(word.startswith("--turn") for part in parts for word in part.command)
+
+
+def test_a_story_that_is_named_brings_no_other_tests(ci: ModuleType) -> None:
+    parts = [part.name for part in ci.needed(ci.parts_of_this_project(), ["kind-down"])]
+    assert parts == ["packages", "tools", "api-server", "images", "clusters", "kind", "kind-down"]
+
+
+def test_the_core_stories_of_kind_are_there(ci: ModuleType) -> None:
+    stories = (PARTS.parents[1] / "tests/kind/test_stories.py").read_text()
+    assert all(re.search(rf"^def test_\w*{name}", stories, re.MULTILINE) for name in ci.CORE_OF_KIND)
