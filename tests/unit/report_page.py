@@ -7,7 +7,7 @@ import typing as t
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "monitoring.md"
-ROW = re.compile(r"^\| `([^`]+)` \| ([a-z ]+?) \|", re.MULTILINE)
+KEY = re.compile(r"^- `([^`]+)` \(([a-z ]+)\): ", re.MULTILINE)
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -21,7 +21,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 def documented() -> dict[str, str]:
     """The type of each key on the page. The Northbound has the keys of the Southbound."""
     section = PAGE.read_text(encoding="utf-8").partition("\n## The report as data\n")[2].partition("\n## ")[0]
-    rows = dict(ROW.findall(section))
+    rows = dict(KEY.findall(section))
     same = {key.replace("southbound", "northbound", 1): kind for key, kind in rows.items() if key[:10] == "southbound"}
     return {**rows, **same}
 

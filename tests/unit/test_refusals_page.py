@@ -13,7 +13,9 @@ from test_messages import messages
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "troubleshooting.md"
-ROW = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
+# The quotations with which an item of a list begins.
+ITEM = re.compile(r"^- (`[^`]+`(?:(?:, | and )`[^`]+`)*)", re.MULTILINE)
+QUOTE = re.compile(r"`([^`]+)`")
 FILLED_IN = re.compile(r"\{\{.*?\}\}|…+")
 # Of a launcher: what it says of its decision. Variables of shell are filled in.
 ANSWER = re.compile(r'\banswer \w+ "([^"]+)"')
@@ -22,7 +24,7 @@ LEAST = 12  # characters of a quotation that are not filled in
 
 
 def quoted(page: str) -> list[str]:
-    return [quote.removesuffix(" …") for quote in ROW.findall(page)]
+    return [quote.removesuffix(" …") for item in ITEM.findall(page) for quote in QUOTE.findall(item)]
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -67,11 +69,11 @@ def unknown(page: str) -> list[str]:
 
 
 def test_each_quoted_message_is_one_of_the_code() -> None:
-    page = PAGE.read_text(encoding="utf-8").partition("\n## When a run refuses\n")[2].partition("\n## ")[0]
+    page = PAGE.read_text(encoding="utf-8").partition("\n## Refusals\n")[2].partition("\n## ")[0]
     assert len(quoted(page)) >= 40
     assert unknown(page) == []
 
 
 def test_what_no_message_begins_with_is_found() -> None:
-    rows = "| `… has no quorum:` | a | b |\n| `… has lost its quorum:` | a | b |\n| `… is` | too short | b |\n"
-    assert unknown(rows) == ["… has lost its quorum:", "… is"]
+    items = "- `… has no quorum:` a\n- `… has no quorum:`, `… has lost its quorum:` a\n- `… is`: too short\n"
+    assert unknown(items) == ["… has lost its quorum:", "… is"]

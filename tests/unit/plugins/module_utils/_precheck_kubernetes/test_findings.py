@@ -10,8 +10,8 @@ ROOT = Path(__file__).resolve().parents[5]
 
 def test_the_page_explains_every_code_once_and_in_order() -> None:
     text = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
-    section = text.partition("### Codes")[2].partition("\n### ")[0]
-    assert tuple(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == findings.CODES
+    section = text.partition("\n## Precheck of Kubernetes\n")[2].partition("\n## ")[0]
+    assert tuple(re.findall(r"^#### `(\w+)`$", section, re.MULTILINE)) == findings.CODES
 
 
 def test_every_code_is_found_by_some_judgement_and_no_other_is() -> None:

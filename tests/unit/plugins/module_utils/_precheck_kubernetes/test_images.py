@@ -25,7 +25,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.imag
     lost_functions,
 )
 
-PAGE = Path(__file__).resolve().parents[5] / "docs" / "troubleshooting.md"
+PAGE = Path(__file__).resolve().parents[5] / "docs" / "kubernetes.md"
 AGENT = {
     "enabled": True,
     "image": {"repository": "example.org/neutron", "tag": "1"},
@@ -183,17 +183,18 @@ def test_an_underlay_bridge_needs_what_is_optional_without() -> None:
     assert "no ip, which the container ovs-vswitchd needs" in found.cause
 
 
-def test_the_page_has_the_table() -> None:
-    """Where they differ, this prints the rows that belong there."""
+def test_page_lists_the_contract() -> None:
+    """Where they differ, this prints the items that belong there."""
 
     def code(names: t.Iterable[str]) -> str:
         return ", ".join(f"`{name}`" for name in names)
 
     clusters = {"cluster": "control plane", "hypervisors": "hypervisors"}
-    rows = [
-        f"| {clusters[one.kind]} | {one.image} | {one.container} | {code(one.programs)} | {code(one.files)} | {one.without or 'does not start'} |"
+    items = [
+        f"- {clusters[one.kind]}, {one.image}, {one.container}: {code((*one.programs, *one.files))}"
+        + (f"; without: {one.without}" if one.without else "")
         for one in CONTRACT
     ]
-    lines = PAGE.read_text(encoding="utf-8").partition("| Cluster | Image |")[2].splitlines()[2:]
-    shown = [line for line in lines if line.startswith("| ")]
-    assert shown == rows, "\n".join(rows)
+    section = PAGE.read_text(encoding="utf-8").partition("\n## What an image must contain\n")[2].partition("\n## ")[0]
+    shown = [line for line in section.splitlines() if line.startswith("- ")]
+    assert shown == items, "\n".join(items)

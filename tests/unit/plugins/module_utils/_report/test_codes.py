@@ -14,7 +14,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._report.codes import PROB
 
 COLLECTION = Path(__file__).resolve().parents[5]
 UTILS = COLLECTION / "plugins" / "module_utils"
-ROW = re.compile(r"^\| `(\w+)` \| ([a-z ]+?) \| [^|]{10,} \| [^|]{5,} \|$", re.MULTILINE)
+# The heading of a code, and below it its severity, what it means and what to do.
+ENTRY = re.compile(r"^#### `(\w+)`\n\n(Problem or warning|Problem|Warning): ((?:.+\n)+)", re.MULTILINE)
 # Calls with a code, and which of their arguments it is.
 CALLS = {"problem": 0, "warning": 0, "Reason": 0, "Problem": 0, "failed_answer": 2, "Fault": 0, "DatapathProblem": 0}
 
@@ -41,13 +42,15 @@ def test_the_code_uses_codes_that_are_known_and_no_known_one_is_unused() -> None
     assert used == PROBLEMS | WARNINGS
 
 
-def test_the_page_has_a_row_for_each_code() -> None:
+def test_page_explains_each_code_once() -> None:
     page = (COLLECTION / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
-    page = page.partition("\n## Messages of the report\n")[2].partition("\n## ")[0]
-    rows = {code: set(severities.split(" or ")) for code, severities in ROW.findall(page)}
-    assert {code for code, severities in rows.items() if "problem" in severities} == PROBLEMS
-    assert {code for code, severities in rows.items() if "warning" in severities} == WARNINGS
-    assert len(rows) == sum(line.startswith("| `") for line in page.splitlines())
+    page = page.partition("\n## Report\n")[2].partition("\n## ")[0]
+    entries = {code: set(severities.lower().split(" or ")) for code, severities, _text in ENTRY.findall(page)}
+    assert {code for code, severities in entries.items() if "problem" in severities} == PROBLEMS
+    assert {code for code, severities in entries.items() if "warning" in severities} == WARNINGS
+    sentences = {code: len(re.findall(r"[.:](?=\s)", text)) for code, _severities, text in ENTRY.findall(page)}
+    assert [code for code, number in sentences.items() if number < 2] == []
+    assert len(entries) == sum(line.startswith("#### ") for line in page.splitlines())
 
 
 @pytest.mark.parametrize(
