@@ -28,7 +28,7 @@ class Role:
                 "ansible.builtin.include_role": {"name": f"c5c3.ovn.{prefix}", "tasks_from": "host_packages"},
                 "vars": {f"{prefix}_packages_tasks": do},
             }
-            for do in ("check", "install")
+            for do in ("plan", "install")
         ]
         options = {"ovn_central_members": ["h1"], **variables}
         return self.play.run([{"hosts": "all", "gather_facts": False, "tasks": tasks}], *arguments, **options)

@@ -105,7 +105,7 @@ def plan_packages(
     return {
         "install": [f"{name}={to}" if to else name for name, to in targets.items()],
         "targets": {name: targets.get(name, installed.get(name, "")) for name in desired},
-        "changed": sorted(targets),
+        "changed_packages": sorted(targets),
         "missing": [name for name in desired if name not in installed],
         "hold": hold,
         "unhold": unhold,
@@ -211,7 +211,7 @@ def mixed_versions(plans: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
             version = upstream_version(plan["targets"].get(name) or "")
             if version:
                 hosts.setdefault(version, []).append(host)
-        if len(hosts) > 1 and any(name in plan["changed"] for plan in plans.values()):
+        if len(hosts) > 1 and any(name in plan["changed_packages"] for plan in plans.values()):
             parts = [f"{version} on {', '.join(hosts[version])}" for version in sorted(hosts, key=version_key)]
             found.append(f"{name} would be {' and '.join(parts)}")
     return found

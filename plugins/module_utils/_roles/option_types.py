@@ -7,6 +7,7 @@ import typing as t
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from .._errors import InvalidInput
 from .._sentences import list_names
 from .variables import Hostvars, Variables
 
@@ -26,6 +27,43 @@ def option_problem(hosts: t.Iterable[str], hostvars: Hostvars, specification: Sp
         f"{option} of {list_names(names)} is {shown}, which is not allowed: give {allowed}."
         for (option, shown, allowed), names in found.items()
     )
+
+
+def check_options(host: str, specification: Specification, variables: Variables) -> dict[str, t.Any]:
+    """Return every option of a specification in its type; an absent one has its default, or is None. An empty text is absent.
+
+    `InvalidInput` has one line for each option that is missing, cannot be rendered or has a value that is not allowed.
+    """
+    values: dict[str, t.Any] = {}
+    problems: list[str] = []
+    for option, attributes in specification.items():
+        try:
+            values[option] = _checked(host, option, attributes, variables)
+        except InvalidInput as e:
+            problems.append(str(e))
+    if problems:
+        raise InvalidInput("\n".join(problems))
+    return values
+
+
+def _checked(host: str, option: str, attributes: t.Mapping[str, t.Any], variables: Variables) -> t.Any:
+    value = variables.get(option)
+    if value is None or value == "" or (value == {} and attributes.get("options")):
+        if attributes.get("required"):
+            raise InvalidInput(f"{option} of {host} is missing. Give {_allowed(attributes)}.")
+        return attributes.get("default")
+    checked = ArgumentSpecValidator({option: {**attributes, "required": False}}).validate({option: value})
+    if checked.error_messages:
+        raise InvalidInput(option_problem([host], {host: {option: value}}, {option: attributes}))
+    typed = checked.validated_parameters[option]
+    return _without_none(typed) if attributes.get("options") else typed
+
+
+def _without_none(value: t.Any) -> t.Any:
+    """Return what was given of suboptions: the validator adds the others as None."""
+    if isinstance(value, dict):
+        return {name: _without_none(item) for name, item in value.items() if item is not None}
+    return [_without_none(item) for item in value] if isinstance(value, list) else value
 
 
 def _problems(variables: Variables, specification: Specification) -> t.Iterator[tuple[str, str, str]]:

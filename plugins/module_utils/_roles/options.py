@@ -75,3 +75,8 @@ def read_options(options: type[Options], given: t.Mapping[str, t.Any], prefix: s
                 f'{option_name(prefix, field.name)} is "{str(value)[:200]}". Give a value of type {kind}.'
             ) from e
     return options(**values)
+
+
+def options_from(kind: type[Options], values: t.Mapping[str, t.Any], prefix: str) -> Options:
+    """Return the dataclass with checked values: a field is the shared variable of that name, or the role's option."""
+    return kind(**{field.name: values[option_name(prefix, field.name)] for field in dataclasses.fields(kind)})

@@ -8,79 +8,71 @@ import typing as t
 
 from .._distributions import PACKAGES
 from .._inventory import as_list
-from .._packages.plan import Package, Policy, plan_packages, unmatched_keys
+from .._packages.plan import Package, Policy, mixed_versions, plan_packages, unmatched_keys
 from .._packages.source import source_file
-from .options import read_options
-from .variables import Variables
+from .variables import Hostvars, Variables, is_true
 
-PREFIX = "ovn_packages_"
+_OF_ROLES = ("ovn_central_packages", "ovn_hypervisor_packages", "ovn_pki_packages")  # packages, or a text with commas
 
 
 @dataclasses.dataclass(frozen=True)
 class PackagesOptions:
-    """What the inventory says about packages. Without `hold` holds are left alone. `files` prove that packages are there where apt cannot say it.
+    """The options of the role. `files` prove that packages are there where apt cannot say it."""
 
-    `versions` serve all roles of the inventory, so a key also counts if it matches one of their packages, `role_packages`.
-    """
-
-    host: str
-    hold: bool | None = None
-    allow_downgrade: bool = False
-    downgrade_option: str = Policy.downgrade_option
-    refreshed: bool = False
-    files: list[str] = dataclasses.field(default_factory=list)
-    source_files: list[dict[str, t.Any]] = dataclasses.field(default_factory=list)
-    versions: dict[str, t.Any] = dataclasses.field(default_factory=dict)
-    role_packages: list[str] = dataclasses.field(default_factory=list)
+    names: list[str]
+    versions: dict[str, t.Any]
+    hold: t.Any  # a boolean, or empty: holds are left alone
+    repository: dict[str, t.Any]
+    allow_downgrade: bool
+    downgrade_option: str
+    equal_on: list[str]
+    allow_mixed_versions: bool
+    files: list[str]
 
 
-def packages_plan(found: Variables, given: Variables) -> dict[str, t.Any]:
+def packages_plan(
+    found: Variables, options: PackagesOptions, host: str, variables: Variables, arguments: Variables
+) -> dict[str, t.Any]:
     """Return what a run does with the packages of one host, see `plan_packages`; `found` is the answer of `ovn_packages_info`.
 
-    `due` says whether it installs, repairs, holds or releases anything; whether `source_files` are there is not known here.
-    `warnings` names versions that count for no package.
-    `manager` is "apt", or empty on a host where the packages come from another package manager, which knows neither versions nor holds here.
+    `arguments` and result are those of `plugins/modules/packages_plan.yml`. The versions of the inventory serve all roles, so a key also counts if it
+    matches one of their packages, which are in `variables`.
     """
-    options = read_options(PackagesOptions, given, PREFIX)
+    hold = None if options.hold == "" else is_true({"ovn_packages_hold": options.hold}, "ovn_packages_hold")
     desired = found["desired"]
-    role_packages = [
-        name for names in options.role_packages for name in as_list(names)
-    ]  # a list may be a text with commas
-    warnings = [
-        f'The key "{key}" of ovn_packages_versions matches no package, so it pins nothing. Correct or remove it.'
-        for key in unmatched_keys(options.versions, [*PACKAGES, *role_packages, *desired, *found["packages"]])
-    ]
+    role_packages = [name for option in _OF_ROLES for name in as_list(variables.get(option) or [])]
+    known = [*PACKAGES, *role_packages, *desired, *found["packages"]]
+    source = source_file(options.repository, arguments["source_directory"])
+    common = {
+        "manager": found["manager"],
+        "source_files": [{"path": source[0], "content": source[1]}] if source else [],
+        "compare": bool(options.equal_on) and not options.allow_mixed_versions,
+        "warnings": [
+            f'The key "{key}" of ovn_packages_versions matches no package, so it pins nothing. Correct or remove it.'
+            for key in unmatched_keys(options.versions, known)
+        ],
+    }
     if found["manager"] == "apt":
-        policy = Policy(
-            options.host, options.hold, options.allow_downgrade, options.downgrade_option, options.refreshed
-        )
-        packages = {name: Package(**known) for name, known in found["packages"].items()}
+        policy = Policy(host, hold, options.allow_downgrade, options.downgrade_option, arguments["refreshed"])
+        packages = {name: Package(**values) for name, values in found["packages"].items()}
         plan = plan_packages(packages, desired, policy, found["interrupted"])
         due = any(plan[part] for part in ("install", "hold", "unhold", "repair"))
-        return {
-            **plan,
-            "manager": "apt",
-            "due": due,
-            "source_files": options.source_files,
-            "warnings": warnings,
-        }
+        return {**plan, **common, "due": due}
     missing = list(desired) if set(options.files) - set(found["paths"]) else []
     pinned = [f"{name}={version}" for name, version in desired.items() if version]
     asked = [
         *([f"the versions {', '.join(pinned)}"] if pinned else []),
-        *(["ovn_packages_hold"] if options.hold is not None else []),
+        *(["ovn_packages_hold"] if hold is not None else []),
     ]
     return {
-        **plan_packages({}, {}, Policy(options.host)),
-        "manager": "",
+        **plan_packages({}, {}, Policy(host)),
+        **common,
         "install": missing,
         "missing": missing,
         "due": bool(missing),
-        "source_files": options.source_files,
-        "warnings": warnings,
         "changes": [f"install {name}" for name in missing],
         "refusals": [
-            f"{options.host} has no apt, so {' and '.join(asked)} cannot be kept there. Leave them out for this host, "
+            f"{host} has no apt, so {' and '.join(asked)} cannot be kept there. Leave them out for this host, "
             "and pin packages with its own package manager."
         ]
         if asked
@@ -88,7 +80,19 @@ def packages_plan(found: Variables, given: Variables) -> dict[str, t.Any]:
     }
 
 
-def package_source(repository: Variables, directory: str) -> list[dict[str, str]]:
-    """Return the file of the declared package source as the module `ovn_units` takes it; none if no source is declared."""
-    file = source_file(repository, directory)
-    return [{"path": file[0], "content": file[1]}] if file else []
+def mixed_versions_problem(hostvars: Hostvars, options: PackagesOptions, *, refreshed: bool) -> str:
+    """Return which packages would differ between the hosts of `equal_on`, and what to do; empty if none would.
+
+    Lists of different ages have different candidates, so what is not pinned is judged once the lists of those hosts that install something are refreshed.
+    """
+    plans = {host: hostvars[host].get("ovn_packages_plan") for host in options.equal_on}
+    planned = {host: plan for host, plan in plans.items() if plan}
+    if not (refreshed or options.versions or not any(plan["install"] for plan in planned.values())):
+        return ""
+    found = mixed_versions(planned)
+    return (
+        f"{'; '.join(found)}. Members of one Raft cluster run one version. Give all of them the same one in ovn_packages_versions, or, while "
+        "machines are moved to another release one by one, set ovn_central_allow_mixed_versions=true."
+        if found
+        else ""
+    )

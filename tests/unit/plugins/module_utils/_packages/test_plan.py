@@ -131,7 +131,7 @@ def test_targets_and_what_is_missing() -> None:
     plan = plan_packages(packages, {"host": NEW, "common": "", "other": ""}, POLICY)
     assert plan["targets"] == {"host": NEW, "common": NEW, "other": ""}
     assert plan["missing"] == ["other"]
-    assert plan["changed"] == ["central", "common", "host", "other"]
+    assert plan["changed_packages"] == ["central", "common", "host", "other"]
 
 
 def test_an_installation_that_was_cut_off_is_finished_first() -> None:
@@ -185,7 +185,7 @@ def test_lists_of_yesterday_refuse_nothing() -> None:
 )
 def test_which_hosts_would_differ(targets: dict[str, str], changed: list[str], expected: list[str]) -> None:
     plans = {
-        host: {"targets": {"central": version}, "changed": ["central"] if host in changed else []}
+        host: {"targets": {"central": version}, "changed_packages": ["central"] if host in changed else []}
         for host, version in targets.items()
     }
     assert mixed_versions(plans) == expected

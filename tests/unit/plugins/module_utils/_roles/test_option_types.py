@@ -6,7 +6,13 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import option_problem
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import (
+    Specification,
+    check_options,
+    option_problem,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.rendered import RenderedVariables
 
 SPECIFICATION: dict[str, dict[str, t.Any]] = {
     "ovn_level": {"type": "str", "choices": ["info", "dbg"], "default": "info"},
@@ -54,3 +60,62 @@ def test_equal_problems_of_several_hosts_are_one_sentence() -> None:
         option_problem([*hosts], hosts, SPECIFICATION)
         == 'ovn_level of h1, h3 is "x", which is not allowed: give one of info, dbg.'
     )
+
+
+class TestCheckOptions:
+    specification: t.ClassVar[Specification] = {
+        "role_names": {"type": "list", "elements": "str", "required": True},
+        "role_size": {"type": "int", "default": 3, "choices": [1, 3]},
+        "role_tls": {"type": "bool", "default": True},
+        "role_source": {"type": "dict", "default": {}, "options": {"uri": {"type": "str"}, "name": {"default": "n"}}},
+        "role_labels": {"type": "dict"},
+    }
+
+    def check(self, **variables: t.Any) -> dict[str, t.Any]:
+        return check_options("h1", self.specification, {"role_names": ["a"], **variables})
+
+    def test_absent_options_have_their_defaults(self) -> None:
+        assert self.check() == {
+            "role_names": ["a"],
+            "role_size": 3,
+            "role_tls": True,
+            "role_source": {},
+            "role_labels": None,
+        }
+
+    @pytest.mark.parametrize("empty", ["", None])
+    def test_empty_text_is_absent(self, empty: str | None) -> None:
+        assert self.check(role_size=empty, role_labels=empty, role_source=empty) == self.check()
+
+    def test_values_get_their_types(self) -> None:
+        """Extra variables of the command line are text."""
+        found = self.check(role_names="a,b", role_size="1", role_tls="no", role_labels='{"x": null}')
+        assert found == {
+            **self.check(),
+            "role_names": ["a", "b"],
+            "role_size": 1,
+            "role_tls": False,
+            "role_labels": {"x": None},
+        }
+
+    def test_suboption_that_is_not_given_is_absent(self) -> None:
+        assert self.check(role_source={"uri": "u"})["role_source"] == {"uri": "u", "name": "n"}
+        assert self.check(role_source={})["role_source"] == {}
+        assert self.check(role_source={"name": "m"})["role_source"] == {"name": "m"}
+
+    def test_each_problem_is_one_line(self) -> None:
+        with pytest.raises(InvalidInput) as raised:
+            self.check(role_names="", role_size=2, role_tls="perhaps", role_source={"url": "u"})
+        assert str(raised.value).splitlines() == [
+            "role_names of h1 is missing. Give a list (str).",
+            'role_size of h1 is "2", which is not allowed: give one of 1, 3.',
+            'role_tls of h1 is "perhaps", which is not allowed: give true or false.',
+            "role_source of h1 is \"{'url': 'u'}\", which is not allowed: give a dictionary (role_source.url. Supported parameters include: name, uri).",
+        ]
+
+    def test_option_that_cannot_be_rendered_is_one_of_the_problems(self) -> None:
+        def render(value: t.Any) -> t.Any:
+            raise RuntimeError("'x' is undefined")
+
+        with pytest.raises(InvalidInput, match=r"^role_names of h1 cannot be rendered: 'x' is undefined"):
+            check_options("h1", self.specification, RenderedVariables("h1", {"role_names": "{{ x }}"}, render))

@@ -6,7 +6,9 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.packages import package_source, packages_plan
+from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles import packages
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.packages import PackagesOptions, mixed_versions_problem
 
 FOUND: dict[str, t.Any] = {
     "manager": "apt",
@@ -18,54 +20,112 @@ FOUND: dict[str, t.Any] = {
 ELSEWHERE = {**FOUND, "manager": "", "packages": {}, "paths": ["/usr/bin/there"]}
 
 
+ARGUMENTS = {"refreshed": False, "source_directory": "/etc/apt/sources.list.d"}
+
+
+def options_with(**options: t.Any) -> PackagesOptions:
+    defaults: dict[str, t.Any] = {
+        "names": ["ovn-host"],
+        "versions": {},
+        "hold": "",
+        "repository": {},
+        "allow_downgrade": False,
+        "downgrade_option": "ovn_packages_allow_downgrade",
+        "equal_on": [],
+        "allow_mixed_versions": False,
+        "files": [],
+    }
+    return PackagesOptions(**{**defaults, **options})
+
+
+def packages_plan(
+    found: dict[str, t.Any], variables: dict[str, t.Any] | None = None, **options: t.Any
+) -> dict[str, t.Any]:
+    return packages.packages_plan(found, options_with(**options), "h1", variables or {}, ARGUMENTS)
+
+
 @pytest.mark.parametrize(
-    ("hold", "expected"), [("", []), (None, []), ("true", ["ovn-host"]), (True, ["ovn-host"]), ("no", [])]
+    ("hold", "expected"), [("", []), ("true", ["ovn-host"]), (True, ["ovn-host"]), ("no", []), (False, [])]
 )
-def test_options_as_ansible_gives_them(hold: t.Any, expected: list[str]) -> None:
-    plan = packages_plan(
-        FOUND, {"host": "h1", "hold": hold, "allow_downgrade": "false", "refreshed": False, "files": []}
-    )
+def test_empty_hold_leaves_holds_alone(hold: t.Any, expected: list[str]) -> None:
+    plan = packages_plan(FOUND, hold=hold)
     assert (plan["hold"], plan["manager"], plan["install"]) == (expected, "apt", [])
+
+
+def test_hold_without_a_boolean_is_refused() -> None:
+    with pytest.raises(InvalidInput, match='ovn_packages_hold is "maybe"'):
+        packages_plan(FOUND, hold="maybe")
 
 
 @pytest.mark.parametrize(
     ("files", "expected"), [([], []), (["/usr/bin/there"], []), (["/usr/bin/there", "/usr/bin/missing"], ["ovn-host"])]
 )
 def test_where_there_is_no_apt_files_prove_that_packages_are_there(files: list[str], expected: list[str]) -> None:
-    plan = packages_plan(ELSEWHERE, {"host": "h1", "files": files})
+    plan = packages_plan(ELSEWHERE, files=files)
     assert (plan["install"], plan["missing"], plan["refusals"]) == (expected, expected, [])
-    assert set(plan) == set(packages_plan(FOUND, {"host": "h1"}))
+    assert set(plan) == set(packages_plan(FOUND))
 
 
 def test_where_there_is_no_apt_nothing_is_pinned_or_held() -> None:
     found = {**ELSEWHERE, "desired": {"ovn-host": "25.*"}}
-    (refusal,) = packages_plan(found, {"host": "h1", "hold": "true"})["refusals"]
+    (refusal,) = packages_plan(found, hold="true")["refusals"]
     assert "the versions ovn-host=25.* and ovn_packages_hold cannot be kept" in refusal
-
-
-def test_the_file_of_a_source() -> None:
-    assert package_source({}, "/d") == []
-    (file,) = package_source({"uris": "x", "suites": "./"}, "/d")
-    assert set(file) == {"path", "content"}
 
 
 @pytest.mark.parametrize("found", [FOUND, ELSEWHERE], ids=["apt", "no apt"])
 def test_the_plan_says_whether_anything_is_due(found: dict[str, t.Any]) -> None:
     files = ["/usr/bin/there"]
-    assert not packages_plan(found, {"host": "h1", "files": files})["due"]
+    assert not packages_plan(found, files=files)["due"]
     missing = {**found, "desired": {"missing": ""}, "packages": {}, "unsatisfied": ["missing"], "paths": []}
     if found is FOUND:
         missing["packages"] = {
             "missing": {"installed": "", "held": False, "needs": {}, "candidate": "1", "obtainable": {"1": {}}}
         }
-    assert packages_plan(missing, {"host": "h1", "files": files})["due"]
+    assert packages_plan(missing, files=files)["due"]
 
 
-def test_the_plan_names_the_files_of_the_source() -> None:
-    """Whether they are there as declared, only the host knows."""
-    files = [{"path": "/etc/apt/sources.list.d/ovn.sources", "content": "Types: deb"}]
-    plan = packages_plan(FOUND, {"host": "h1", "source_files": files})
-    assert (plan["source_files"], plan["due"]) == (files, False)
+def test_source_file_of_a_repository_is_in_the_plan() -> None:
+    """Whether it is there as declared, only the host knows."""
+    assert packages_plan(FOUND)["source_files"] == []
+    plan = packages_plan(FOUND, repository={"uris": ["x"], "suites": ["./"]})
+    (file,) = plan["source_files"]
+    assert (set(file), file["path"]) == ({"path", "content"}, "/etc/apt/sources.list.d/c5c3-ovn.sources")
+    assert not plan["due"]
+
+
+@pytest.mark.parametrize(
+    ("equal_on", "allowed", "expected"), [([], False, False), (["a"], False, True), (["a"], True, False)]
+)
+def test_plans_are_compared_unless_mixed_versions_are_allowed(
+    equal_on: list[str], allowed: bool, expected: bool
+) -> None:
+    assert packages_plan(FOUND, equal_on=equal_on, allow_mixed_versions=allowed)["compare"] is expected
+
+
+@pytest.mark.parametrize(
+    ("install", "versions", "refreshed", "refused"),
+    [
+        (["ovn-host"], {}, False, False),  # candidates of lists that are refreshed only later
+        (["ovn-host"], {}, True, True),
+        (["ovn-host"], {"ovn-*": "1.*"}, False, True),
+        ([], {}, False, True),
+    ],
+)
+def test_versions_that_would_differ_are_refused(
+    install: list[str], versions: dict[str, str], refreshed: bool, refused: bool
+) -> None:
+    plans = {
+        host: {"targets": {"ovn-host": version}, "changed_packages": ["ovn-host"], "install": install}
+        for host, version in (("a", "1-1"), ("b", "2-1"))
+    }
+    hostvars: dict[str, dict[str, t.Any]] = {
+        **{host: {"ovn_packages_plan": plan} for host, plan in plans.items()},
+        "c": {},
+    }
+    options = options_with(equal_on=["a", "b", "c"], versions=versions)
+    problem = mixed_versions_problem(hostvars, options, refreshed=refreshed)
+    assert problem.startswith("ovn-host would be 1 on a and 2 on b. Members of one Raft cluster" if refused else "")
+    assert bool(problem) is refused
 
 
 @pytest.mark.parametrize("found", [FOUND, ELSEWHERE], ids=["apt", "no apt"])
@@ -81,5 +141,5 @@ def test_the_plan_names_the_files_of_the_source() -> None:
     ],
 )
 def test_a_version_for_no_package_is_warned_of(key: str, warned: bool, found: dict[str, t.Any]) -> None:
-    plan = packages_plan(found, {"host": "h1", "versions": {key: "1.*"}, "role_packages": ["a,tcpdump=4.*"]})
+    plan = packages_plan(found, {"ovn_central_packages": "a,tcpdump=4.*"}, versions={key: "1.*"})
     assert [f'"{key}"' in warning for warning in plan["warnings"]] == [True] * warned

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Variables whose templates are rendered when they are read. A variable of a host may name what only a later task finds, so none is read in vain."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._errors import InvalidInput
+from .options import plain
+from .variables import Hostvars, Variables
+
+
+class RenderedVariables(t.Mapping[str, t.Any]):
+    """The variables of one host as plain data. One that cannot be rendered is `InvalidInput` with its name and host."""
+
+    def __init__(
+        self, host: str, variables: Variables, render: t.Callable[[t.Any], t.Any] = lambda value: value
+    ) -> None:
+        self._host, self._variables, self._render = host, variables, render
+        self._read: dict[str, t.Any] = {}
+
+    def __getitem__(self, name: str) -> t.Any:
+        if name not in self._variables:
+            raise KeyError(name)
+        if name not in self._read:
+            try:
+                self._read[name] = plain(self._render(self._variables[name]))
+            except Exception as e:  # templates raise many classes, and each version of Ansible has others
+                raise InvalidInput(
+                    f"{name} of {self._host} cannot be rendered: {e}. Correct it in the inventory."
+                ) from e
+        return self._read[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._variables
+
+    def __iter__(self) -> t.Iterator[str]:
+        return iter(self._variables)
+
+    def __len__(self) -> int:
+        return len(self._variables)
+
+
+class RenderedHosts(t.Mapping[str, Variables]):
+    """`hostvars` of Ansible, which render a value when it is read; the variables of a host are collected once."""
+
+    def __init__(self, hostvars: Hostvars) -> None:
+        self._hostvars = hostvars
+        self._read: dict[str, RenderedVariables] = {}
+
+    def __getitem__(self, host: str) -> Variables:
+        if host not in self._hostvars:
+            raise KeyError(host)
+        if host not in self._read:
+            self._read[host] = RenderedVariables(host, self._hostvars[host])
+        return self._read[host]
+
+    def __contains__(self, host: object) -> bool:
+        return host in self._hostvars
+
+    def __iter__(self) -> t.Iterator[str]:
+        return iter(self._hostvars)
+
+    def __len__(self) -> int:
+        return len(self._hostvars)

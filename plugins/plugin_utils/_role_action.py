@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The base of a role's steps: an action plug-in that computes on the control node, and may call modules on the host.
+
+A new step is a file in `plugins/action`, named after role and step, and its documentation beside the modules, `plugins/modules/packages_plan.yml`
+(the sanity tests look there; its first line says "(internal)"):
+
+    class ActionModule(RoleAction):
+        ROLE = "ovn_packages"                                            # whose meta/argument_specs.yml declares the options
+        ARGUMENTS: t.ClassVar[Specification] = {"refreshed": {"type": "bool", "default": False}}   # of the task, no options of users
+
+        def step(self) -> dict[str, t.Any]:
+            options = self.options(PackagesOptions)                       # a dataclass of `_roles` without defaults
+            found = self.call("c5c3.ovn.ovn_packages_info", packages=options.names)
+            return packages_plan(found, options, refreshed=self.arguments["refreshed"])
+
+The task registers what `step` returns, and later tasks read nothing else: `register: ovn_packages_plan`, `when: ovn_packages_plan.due`.
+An `OvnError` becomes the failure of the task, with its `details` in the result. Whoever decides is a pure function in `module_utils/_roles`;
+a step only brings together what that needs:
+
+- `self.options(Dataclass)`: fields by the names of shared variables (`_roles/shared_variables.py:SPECIFICATION`) without `ovn_`, and of options without
+  the role's prefix. All options of the role are checked first; each problem is one line of one failure.
+- `self.variables`: every other variable of the host as the task sees it, also those of the role and of `vars:`; `self.hostvars[host]` those of any host, as
+  a play sees them. Both render a value when it is asked for, return plain data, and name host and variable if it cannot be rendered.
+- `self.host`, `self.groups`, `self.check_mode`, `self.arguments`.
+- `self.call(module, **arguments)`: the result of a module on the task's host, with the task's connection, `become`, `delegate_to` and check mode. A module
+  that fails, fails the task with its result. None is left out of the arguments. A step that calls none runs for unreachable hosts as well.
+
+Secrets: a result is registered, shown with -v and kept in facts. A step returns no key, kubeconfig or passphrase.
+"""
+
+from __future__ import annotations
+
+import abc
+import pathlib
+import typing as t
+
+from ansible.module_utils.common.yaml import yaml_load
+from ansible.plugins.action import ActionBase
+
+from ..module_utils._errors import OvnError
+from ..module_utils._roles.option_types import Specification, check_options
+from ..module_utils._roles.options import options_from
+from ..module_utils._roles.rendered import RenderedHosts, RenderedVariables
+from ..module_utils._roles.shared_variables import SPECIFICATION as SHARED
+from ..module_utils._roles.variables import Groups, Hostvars, Variables
+
+if t.TYPE_CHECKING:
+    from ..module_utils._roles.options import Options
+
+_ROLES = pathlib.Path(__file__).resolve().parents[2] / "roles"
+_OF_EVERY_RESULT = (
+    "ansible_facts",
+    "warnings",
+    "deprecations",
+)  # what Ansible wants to have of a module, for example its interpreter
+
+
+class RoleAction(ActionBase, abc.ABC):
+    """A step of a role, see above."""
+
+    TRANSFERS_FILES = False
+    ROLE: t.ClassVar[str]
+    ARGUMENTS: t.ClassVar[Specification] = {}
+    _specification: t.ClassVar[Specification] = {}
+
+    def __init_subclass__(cls, **kwargs: t.Any) -> None:
+        """Read the options of the role once: Ansible loads the class before it forks a worker for each host."""
+        super().__init_subclass__(**kwargs)
+        document = yaml_load((_ROLES / cls.ROLE / "meta" / "argument_specs.yml").read_bytes())
+        cls._specification = document["argument_specs"]["main"].get("options") or {}
+
+    @abc.abstractmethod
+    def step(self) -> dict[str, t.Any]:
+        """Return the result of the task; `changed` is false without it."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        result: dict[str, t.Any] = super().run(tmp, task_vars)
+        self._task_vars = task_vars or {}
+        self._of_modules: dict[str, t.Any] = {}
+        self.host: str = self._task_vars["inventory_hostname"]
+        self.groups: Groups = self._task_vars["groups"]
+        self.check_mode: bool = self._task.check_mode
+        render: t.Callable[[t.Any], t.Any] = self._templar.template
+        self.variables: Variables = RenderedVariables(self.host, self._task_vars, render)
+        self.hostvars: Hostvars = RenderedHosts(self._task_vars["hostvars"])
+        validate: t.Callable[..., tuple[t.Any, dict[str, t.Any]]] = self.validate_argument_spec
+        _valid, self.arguments = validate(self.ARGUMENTS)
+        try:
+            own: dict[str, t.Any] = {"changed": False, **self.step()}
+        except OvnError as e:
+            own = {"changed": False, "failed": True, **e.as_result()}
+        return {**result, **self._of_modules, **own}
+
+    def options(self, kind: type[Options]) -> Options:
+        """Return the dataclass with the options of the role and the shared variables that its fields name. All options of the role are checked."""
+        prefix = f"{self.ROLE}_"
+        values = check_options(self.host, {**SHARED, **self._specification}, self.variables)
+        return options_from(kind, values, prefix)
+
+    def call(self, module: str, **arguments: t.Any) -> dict[str, t.Any]:
+        """Return the result of a module on the host of the task; one that fails, fails the task."""
+        execute: t.Callable[..., dict[str, t.Any]] = self._execute_module
+        given = {name: value for name, value in arguments.items() if value is not None}
+        found = execute(module_name=module, module_args=given, task_vars=self._task_vars)
+        for name in _OF_EVERY_RESULT:
+            if found.get(name):
+                self._of_modules[name] = found[name]
+        if found.get("failed"):
+            details = {name: value for name, value in found.items() if name not in ("msg", "failed", "invocation")}
+            raise OvnError(str(found.get("msg", f"{module} failed without a message")), **details)
+        return found
