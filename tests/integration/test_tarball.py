@@ -95,7 +95,7 @@ def test_it_has_what_users_read_and_nothing_of_the_workshop(tarball: pathlib.Pat
         "plugins/modules/ovn_chassis.py",
     }
     wanted |= {str(path.relative_to(ROOT)) for path in ROOT.glob("roles/*/README.md")}
-    wanted |= {str(path.relative_to(ROOT)) for path in ROOT.glob("playbooks/*.yml")}
+    wanted |= {str(path.relative_to(ROOT)) for path in ROOT.glob("playbooks/**/*.yml")}
     wanted |= {str(path.relative_to(ROOT)) for path in ROOT.glob("examples/*/inventory/*.yml")}
     wanted |= {str(path.relative_to(ROOT)) for path in ROOT.glob("awx/**/*.yml")}
     assert wanted - names == set()

@@ -19,7 +19,7 @@ def known_variables() -> set[str]:
     for path in ROOT.glob("roles/*/meta/argument_specs.yml"):
         for entry in yaml.safe_load(path.read_text(encoding="utf-8"))["argument_specs"].values():
             known |= set(entry.get("options", {}))
-    for pattern in ("roles/*/defaults/main.yml", "playbooks/*.yml"):
+    for pattern in ("roles/*/defaults/main.yml", "playbooks/**/*.yml"):
         for path in ROOT.glob(pattern):
             known |= set(OUR_NAME.findall(path.read_text(encoding="utf-8")))
     # Read by name in Python: the meaning of a host's addresses, and the option of a role that a filter looks up.

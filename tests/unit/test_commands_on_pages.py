@@ -68,7 +68,7 @@ def query_problems(text: str) -> list[str]:
 def variables() -> frozenset[str]:
     """Return what users set, read as facts, or find as a name of a module, role or group."""
     facts = set[str]()
-    for pattern in ("roles/*/tasks/*.yml", "roles/*/vars/*.yml", "playbooks/*.yml"):
+    for pattern in ("roles/*/tasks/*.yml", "roles/*/vars/*.yml", "playbooks/**/*.yml"):
         for path in ROOT.glob(pattern):
             facts |= set(re.findall(r"\bov[ns]_\w+", path.read_text(encoding="utf-8")))
     for path in ROOT.glob("plugins/module_utils/**/*.py"):

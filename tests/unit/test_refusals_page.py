@@ -52,7 +52,7 @@ def in_the_source() -> set[str]:
         found |= {normalized(text) for text in messages(code)}
         if path.parent.name == "_launchers":
             found |= {normalized(SHELL_VARIABLE.sub("…", answer)) for answer in ANSWER.findall(code)}
-    for pattern in ("roles/*/tasks/*.yml", "playbooks/*.yml"):
+    for pattern in ("roles/*/tasks/*.yml", "playbooks/**/*.yml"):
         for path in ROOT.glob(pattern):
             found |= {normalized(text) for text in texts_in(yaml.safe_load(path.read_text(encoding="utf-8")))}
     return found
