@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from variables import first_sentence
+from variables import short_line
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import CLUSTER_SPEC
 
@@ -19,15 +19,13 @@ HEAD = """# All fields of the OVNCluster
 Every field of `spec`, which is what `ovn_cluster_spec` holds ([Kubernetes](kubernetes.md)). `docs/site/ovncluster.py` writes this page from the schema that the
 API server gets; after the first run `kubectl explain ovncluster.spec --recursive` shows the same with all limits. `[]` is each item of a list, `NAME` any key.
 
-| Field | Type | Default | Meaning |
-|---|---|---|---|
 """
 
 
 def type_of(schema: dict[str, Any]) -> str:
     """Return the type of a field; the values where only some are allowed."""
     if "enum" in schema:
-        return ", ".join(f"`{value}`" for value in schema["enum"])
+        return " or ".join(f"`{value}`" for value in schema["enum"])
     if schema.get("x-kubernetes-int-or-string"):
         return "integer or string"
     if schema.get("type") == "array":
@@ -42,25 +40,33 @@ def default_of(schema: dict[str, Any]) -> str:
     value = schema.get("default")
     if value in (None, {}, "") or "properties" in schema:
         return ""
-    return f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`"
+    return f"default `{value}`" if isinstance(value, str) else f"default `{json.dumps(value)}`"
 
 
-def rows(schema: dict[str, Any], path: str = "") -> Iterator[str]:
-    """Yield a row for each field, those of a dictionary after it."""
+def items(schema: dict[str, Any], path: str = "", seen: dict[str, str] | None = None) -> Iterator[str]:
+    """Yield the line of each field, after a dictionary those of its fields, unless an earlier one has the same."""
+    seen = {} if seen is None else seen
     for name, field in schema.get("properties", {}).items():
         place = f"{path}.{name}" if path else name
         required = "required" if name in schema.get("required", ()) else default_of(field)
-        described = first_sentence(field["description"]) if "description" in field else ""
-        yield f"| `{place}` | {type_of(field)} | {required} | {described} |"
-        yield from rows(field, place)
+        details = ", ".join(detail for detail in ("" if "properties" in field else type_of(field), required) if detail)
+        described = f": {short_line(field['description'])}" if "description" in field else ""
+        fields = json.dumps(field.get("properties"), sort_keys=True)
+        like = f" Fields of `{seen[fields]}`." if fields in seen else ""
+        yield f"- `{place}`{f' ({details})' if details else ''}{described}{like}"
+        if like:
+            continue
+        if "properties" in field:
+            seen[fields] = place
+        yield from items(field, place, seen)
         if field.get("type") == "array":
-            yield from rows(field["items"], f"{place}[]")
+            yield from items(field["items"], f"{place}[]", seen)
         if isinstance(field.get("additionalProperties"), dict):
-            yield from rows(field["additionalProperties"], f"{place}.NAME")
+            yield from items(field["additionalProperties"], f"{place}.NAME", seen)
 
 
 def page() -> str:
-    return HEAD + "".join(f"{row}\n" for row in rows(CLUSTER_SPEC))
+    return HEAD + "".join(f"{item}\n" for item in items(CLUSTER_SPEC))
 
 
 if __name__ == "__main__":

@@ -34,8 +34,28 @@ def as_markdown(text: str) -> str:
     return TEXT.sub(r"**\1**", PLUGIN.sub(r"`\1`", text))
 
 
+# Where a sentence may end earlier; not at the commas of an enumeration.
+BOUNDARY = re.compile(r"; | \(|, (?=(?:also|because|but|for|if|not|since|so|unless|where|which|while|whose) )")
+LONGEST = 90  # characters of a line that are read at a glance
+
+
+def short_line(description: str | list[str]) -> str:
+    """Return the first sentence, and of a long one only what stands before its last clauses or parentheses."""
+    sentence = first_sentence(description)
+    if len(sentence) <= LONGEST:
+        return sentence
+    whole = [at for at in (found.start() for found in BOUNDARY.finditer(sentence)) if is_outside(sentence[:at])]
+    fitting = [at for at in whole if LONGEST / 3 <= at <= 1.5 * LONGEST]
+    return f"{sentence[: fitting[0]]}." if fitting else sentence
+
+
+def is_outside(text: str) -> bool:
+    """Whether the end of a text is neither in code nor in parentheses."""
+    return text.count("`") % 2 == 0 and text.count("(") == text.count(")")
+
+
 def first_sentence(description: str | list[str]) -> str:
-    """Return the first sentence of a description, in Markdown for a cell of a table."""
+    """Return the first sentence of a description, in Markdown."""
     text = description if isinstance(description, str) else description[0]
     return re.split(r"(?<=[.!?]) (?=[A-Z])", as_markdown(text))[0].replace("|", r"\|")
 
@@ -62,21 +82,21 @@ def section(role: Path) -> str:
         f"{main['short_description'].rstrip('.')}: [the role](../roles/{role.name}/README.md).",
         "",
     ]
-    return "\n".join(lines + table(main.get("options", {}))) + "\n"
+    return "\n".join(lines + items(main.get("options", {}))) + "\n"
 
 
-def table(options: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the lines of a table of these options."""
-    rows = [
-        f"| `{name}` | {default_of(option)} | {first_sentence(option['description'])} |"
-        for name, option in options.items()
-    ]
-    return ["| Variable | Default | Meaning |", "|---|---|---|", *rows]
+def items(options: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the line of each option."""
+    lines = []
+    for name, option in options.items():
+        default = default_of(option)
+        lines.append(f"- `{name}`{f' ({default})' if default else ''}: {short_line(option['description'])}")
+    return lines
 
 
 def page() -> str:
     roles = sorted(path.parents[1] for path in ROOT.glob("roles/*/meta/argument_specs.yml"))
-    shared = "\n".join(["## Shared by all roles", "", *table(SPECIFICATION)]) + "\n"
+    shared = "\n".join(["## Shared by all roles", "", *items(SPECIFICATION)]) + "\n"
     return "\n".join([HEAD, shared, *(section(role) for role in roles)])
 
 

@@ -23,7 +23,7 @@ def test_the_page_is_up_to_date(program: ModuleType) -> None:
     assert written == program.page(), "run: .venv/bin/python docs/site/ovncluster.py > docs/ovncluster.md"
 
 
-def test_fields_of_dictionaries_and_lists_have_rows_of_their_own(program: ModuleType) -> None:
+def test_fields_of_dictionaries_and_lists_have_lines_of_their_own(program: ModuleType) -> None:
     name = {"type": "string", "description": "Name. More."}
     schema = {
         "required": ["names"],
@@ -32,21 +32,37 @@ def test_fields_of_dictionaries_and_lists_have_rows_of_their_own(program: Module
             "by": {"type": "object", "additionalProperties": {"type": "object", "properties": {"name": name}}},
         },
     }
-    assert list(program.rows(schema)) == [
-        "| `names` | list of dictionary | required |  |",
-        "| `names[].name` | string |  | Name. |",
-        "| `by` | dictionary |  |  |",
-        "| `by.NAME.name` | string |  | Name. |",
+    assert list(program.items(schema)) == [
+        "- `names` (list of dictionary, required)",
+        "- `names[].name` (string): Name.",
+        "- `by` (dictionary)",
+        "- `by.NAME.name` (string): Name.",
+    ]
+
+
+def test_equal_fields_are_listed_once(program: ModuleType) -> None:
+    image = {
+        "type": "object",
+        "description": "Image.",
+        "properties": {"tag": {"type": "string", "description": "Tag."}},
+    }
+    other = {**image, "properties": {"tag": {"type": "string", "description": "Tag.", "default": "1"}}}
+    assert list(program.items({"properties": {"ovn": image, "ovs": image, "agent": other}})) == [
+        "- `ovn`: Image.",
+        "- `ovn.tag` (string): Tag.",
+        "- `ovs`: Image. Fields of `ovn`.",
+        "- `agent`: Image.",
+        "- `agent.tag` (string, default `1`): Tag.",
     ]
 
 
 @pytest.mark.parametrize(
     ("schema", "kind", "default"),
     [
-        pytest.param({"type": "integer", "minimum": 1, "maximum": 5, "default": 3}, "integer, 1 to 5", "`3`", id="number"),
-        pytest.param({"enum": ["a", "b"], "default": "a"}, "`a`, `b`", "`a`", id="some values"),
+        pytest.param({"type": "integer", "minimum": 1, "maximum": 5, "default": 3}, "integer, 1 to 5", "default `3`", id="number"),
+        pytest.param({"enum": ["a", "b"], "default": "a"}, "`a` or `b`", "default `a`", id="some values"),
         pytest.param({"type": "object", "default": {"a": 1}, "properties": {"a": {}}}, "dictionary", "", id="of fields below"),
-        pytest.param({"type": "object", "default": {"a": 1}}, "dictionary", '`{"a": 1}`', id="dictionary"),
+        pytest.param({"type": "object", "default": {"a": 1}}, "dictionary", 'default `{"a": 1}`', id="dictionary"),
         pytest.param({"x-kubernetes-int-or-string": True}, "integer or string", "", id="quantity"),
     ],
 )  # fmt: skip

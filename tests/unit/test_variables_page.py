@@ -44,6 +44,31 @@ def test_a_description_becomes_one_sentence_of_markdown(
 
 
 @pytest.mark.parametrize(
+    ("sentence", "shown"),
+    [
+        pytest.param("Whether it is on, if so.", "Whether it is on, if so.", id="short"),
+        pytest.param(
+            "Networks from which clients may connect to the ports (6641 and 16642), if `ovn_firewall` is `managed` here.",
+            "Networks from which clients may connect to the ports.",
+            id="parentheses and a clause",
+        ),
+        pytest.param(
+            "Image of the databases, of northd and of ovn-controller with `repository`, `tag`, `digest` and `pullPolicy`.",
+            "Image of the databases, of northd and of ovn-controller with `repository`, `tag`, `digest` and `pullPolicy`.",
+            id="an enumeration",
+        ),
+        pytest.param(
+            "Listeners, each as `ssl:PORT (a wildcard; or not)` in the order of their names and then of their numbers.",
+            "Listeners, each as `ssl:PORT (a wildcard; or not)` in the order of their names and then of their numbers.",
+            id="within code",
+        ),
+    ],
+)
+def test_long_sentence_ends_before_its_last_clauses(variables: ModuleType, sentence: str, shown: str) -> None:
+    assert variables.short_line(sentence) == shown
+
+
+@pytest.mark.parametrize(
     ("option", "shown"),
     [
         pytest.param({}, "", id="none"),
