@@ -36,13 +36,14 @@ import typing as t
 
 from ansible.module_utils.common.yaml import yaml_load
 from ansible.plugins.action import ActionBase
+from ansible.template import Templar
 
 from ..module_utils._errors import OvnError
 from ..module_utils._roles.option_types import Specification, check_options
 from ..module_utils._roles.options import options_from
 from ..module_utils._roles.rendered import RenderedHosts, RenderedVariables
 from ..module_utils._roles.shared_variables import SPECIFICATION as SHARED
-from ..module_utils._roles.variables import Groups, Hostvars, Variables
+from ..module_utils._roles.variables import Groups, Hostvars, Overlaid, Variables
 
 if t.TYPE_CHECKING:
     from ..module_utils._roles.options import Options
@@ -55,19 +56,26 @@ _OF_EVERY_RESULT = (
 )  # what Ansible wants to have of a module, for example its interpreter
 
 
+def _options_of(role: str) -> Specification:
+    """Return what a role says of its options."""
+    document = yaml_load((_ROLES / role / "meta" / "argument_specs.yml").read_bytes())
+    options: Specification = document["argument_specs"]["main"].get("options") or {}
+    return options
+
+
 class RoleAction(ActionBase, abc.ABC):
     """A step of a role, see above."""
 
     TRANSFERS_FILES = False
     ROLE: t.ClassVar[str]
+    ALSO: t.ClassVar[tuple[str, ...]] = ()  # other roles whose options the step reads
     ARGUMENTS: t.ClassVar[Specification] = {}
-    _specification: t.ClassVar[Specification] = {}
+    _specifications: t.ClassVar[t.Mapping[str, Specification]] = {}
 
     def __init_subclass__(cls, **kwargs: t.Any) -> None:
         """Read the options of the role once: Ansible loads the class before it forks a worker for each host."""
         super().__init_subclass__(**kwargs)
-        document = yaml_load((_ROLES / cls.ROLE / "meta" / "argument_specs.yml").read_bytes())
-        cls._specification = document["argument_specs"]["main"].get("options") or {}
+        cls._specifications = {role: _options_of(role) for role in (cls.ROLE, *cls.ALSO)}
 
     @abc.abstractmethod
     def step(self) -> dict[str, t.Any]:
@@ -82,7 +90,7 @@ class RoleAction(ActionBase, abc.ABC):
         self.check_mode: bool = self._task.check_mode
         render: t.Callable[[t.Any], t.Any] = self._templar.template
         self.variables: Variables = RenderedVariables(self.host, self._task_vars, render)
-        self.hostvars: Hostvars = RenderedHosts(self._task_vars["hostvars"])
+        self.hostvars: Hostvars = RenderedHosts(self._task_vars["hostvars"], self._variables_of)
         validate: t.Callable[..., tuple[t.Any, dict[str, t.Any]]] = self.validate_argument_spec
         _valid, self.arguments = validate(self.ARGUMENTS)
         try:
@@ -91,11 +99,20 @@ class RoleAction(ActionBase, abc.ABC):
             own = {"changed": False, "failed": True, **e.as_result()}
         return {**result, **self._of_modules, **own}
 
-    def options(self, kind: type[Options]) -> Options:
-        """Return the dataclass with the options of the role and the shared variables that its fields name. All options of the role are checked."""
-        prefix = f"{self.ROLE}_"
-        values = check_options(self.host, {**SHARED, **self._specification}, self.variables)
-        return options_from(kind, values, prefix)
+    def options(self, kind: type[Options], role: str = "", **given: t.Any) -> Options:
+        """Return the dataclass with the options of the role and the shared variables that its fields name. All options of the role are checked.
+
+        Another `role` is one of `ALSO`. What is `given` counts more than variables of that name.
+        """
+        name = role or self.ROLE
+        values = check_options(self.host, {**SHARED, **self._specifications[name]}, Overlaid(given, self.variables))
+        return options_from(kind, values, f"{name}_")
+
+    def _variables_of(self, host: str) -> RenderedVariables:
+        """Return the variables of a host as `hostvars` has them; its own templar gives back what it cannot render, until ansible-core 2.18."""
+        variables = self._task_vars["hostvars"].raw_get(host)
+        render: t.Callable[[t.Any], t.Any] = Templar(loader=self._loader, variables=variables).template
+        return RenderedVariables(host, variables, render)
 
     def call(self, module: str, **arguments: t.Any) -> dict[str, t.Any]:
         """Return the result of a module on the host of the task; one that fails, fails the task."""

@@ -13,9 +13,7 @@ from .variables import Hostvars, Variables
 class RenderedVariables(t.Mapping[str, t.Any]):
     """The variables of one host as plain data. One that cannot be rendered is `InvalidInput` with its name and host."""
 
-    def __init__(
-        self, host: str, variables: Variables, render: t.Callable[[t.Any], t.Any] = lambda value: value
-    ) -> None:
+    def __init__(self, host: str, variables: Variables, render: t.Callable[[t.Any], t.Any]) -> None:
         self._host, self._variables, self._render = host, variables, render
         self._read: dict[str, t.Any] = {}
 
@@ -42,17 +40,17 @@ class RenderedVariables(t.Mapping[str, t.Any]):
 
 
 class RenderedHosts(t.Mapping[str, Variables]):
-    """`hostvars` of Ansible, which render a value when it is read; the variables of a host are collected once."""
+    """`hostvars` of Ansible, with `variables_of` a host collected once."""
 
-    def __init__(self, hostvars: Hostvars) -> None:
-        self._hostvars = hostvars
+    def __init__(self, hostvars: Hostvars, variables_of: t.Callable[[str], RenderedVariables]) -> None:
+        self._hostvars, self._variables_of = hostvars, variables_of
         self._read: dict[str, RenderedVariables] = {}
 
     def __getitem__(self, host: str) -> Variables:
         if host not in self._hostvars:
             raise KeyError(host)
         if host not in self._read:
-            self._read[host] = RenderedVariables(host, self._hostvars[host])
+            self._read[host] = self._variables_of(host)
         return self._read[host]
 
     def __contains__(self, host: object) -> bool:

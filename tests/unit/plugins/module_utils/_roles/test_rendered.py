@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
@@ -36,21 +34,13 @@ def test_variable_that_cannot_be_rendered_is_named_with_its_host() -> None:
         RenderedVariables("h1", {"b": "{{ later }}"}, render)["b"]
 
 
-def test_hosts_are_read_once_and_their_values_are_plain() -> None:
-    class Rendering(dict[str, t.Any]):
-        def __getitem__(self, name: str) -> t.Any:
-            raise ZeroDivisionError
+def test_variables_of_a_host_are_collected_once_and_plain() -> None:
+    read: list[str] = []
 
-    class Hostvars(dict[str, dict[str, t.Any]]):
-        read = 0
+    def variables_of(host: str) -> RenderedVariables:
+        read.append(host)
+        return RenderedVariables(host, {"a": ({"b": 1},)}, lambda value: value)
 
-        def __getitem__(self, host: str) -> dict[str, t.Any]:
-            self.read += 1
-            return super().__getitem__(host)
-
-    hostvars = Hostvars({"h1": {"a": ({"b": 1},)}, "h2": Rendering(a=1)})
-    hosts = RenderedHosts(hostvars)
-    assert (hosts["h1"]["a"], hosts["h1"].get("b"), hostvars.read) == ([{"b": 1}], None, 1)
+    hosts = RenderedHosts({"h1": {}, "h2": {}}, variables_of)
+    assert (hosts["h1"]["a"], hosts["h1"].get("b"), read) == ([{"b": 1}], None, ["h1"])
     assert (list(hosts), len(hosts), "h3" in hosts, hosts.get("h3")) == (["h1", "h2"], 2, False, None)
-    with pytest.raises(InvalidInput, match=r"^a of h2 cannot be rendered"):
-        hosts["h2"].get("a")
