@@ -16,6 +16,7 @@ import typing as t
 
 import pytest
 import yaml
+from _processor_time import within
 from cloud_machines import ssh_command
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -69,7 +70,9 @@ class Site:
         return self._run(program, "-i", str(inventory), f"c5c3.ovn.{name}", *words, fails=fails)
 
     def _run(self, *words: str, fails: bool = False) -> str:
-        done = subprocess.run(words, env=self._environment, capture_output=True, text=True, timeout=900, check=False)
+        done = subprocess.run(
+            words, env=self._environment, capture_output=True, text=True, timeout=within(900), check=False
+        )
         logs = "".join(log.read_text()[-3000:] for log in sorted((self.folder / "sandbox").glob("*.log")))
         assert (done.returncode != 0) == fails, (
             f"{' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}\n{logs}"
@@ -87,7 +90,7 @@ class Site:
 
     def on(self, host: str, command: str) -> str:
         process = self.start(host, command)
-        output, _none = process.communicate(timeout=300)
+        output, _none = process.communicate(timeout=within(300))
         assert process.returncode == 0, f"{command} on {host}: {output}"
         return output.strip()
 
