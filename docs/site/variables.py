@@ -19,8 +19,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.shared_variables i
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = """# All variables
 
-The variables that all roles share, and every option of every role. `docs/site/variables.py` writes this page; suboptions and further sentences of options are
-shown by `ansible-doc -t role`. The [inventory reference](inventory.md) has what most inventories need.
+The variables that all roles share, and every option of every role, with its default. `ansible-doc -t role` shows suboptions and the rest of each description;
+the [inventory](inventory.md) has what most need. Written by `docs/site/variables.py`.
 """
 # Ansible's markup: O(name), O(c5c3.ovn.ovn_database#module:name), V(value), C(code), E(VARIABLE), RV(value); M(name), P(name#type); B(text), I(text)
 CODE = re.compile(r"\b(?:O|V|C|E|RV)\((?:[\w.]+#\w+:)?((?:[^()\\]|\\.|\([^()]*\))*)\)")
@@ -61,12 +61,12 @@ def first_sentence(description: str | list[str]) -> str:
 
 
 def default_of(option: Mapping[str, Any]) -> str:
-    """Return the default as an inventory would write it; `required` or nothing where there is none."""
+    """Return the default as an inventory would write it; `required`, or nothing where there is none or an empty text."""
     if "default" not in option:
         return "required" if option.get("required") else ""
     value = option["default"]
     if value == "":
-        return "empty"
+        return ""
     if isinstance(value, str):
         return as_markdown(value) if re.search(r"[A-Z]\(| ", value) else f"`{value}`"
     return f"`{json.dumps(value)}`"

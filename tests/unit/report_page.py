@@ -7,7 +7,7 @@ import typing as t
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "monitoring.md"
-KEY = re.compile(r"^- `([^`]+)` \(([a-z ]+)\): ", re.MULTILINE)
+KEY = re.compile(r"^- `([^`]+)` \(([a-z ]+)\)", re.MULTILINE)
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),

@@ -73,7 +73,7 @@ def test_long_sentence_ends_before_its_last_clauses(variables: ModuleType, sente
     [
         pytest.param({}, "", id="none"),
         pytest.param({"required": True}, "required", id="required"),
-        pytest.param({"default": ""}, "empty", id="empty"),
+        pytest.param({"default": ""}, "", id="empty"),
         pytest.param({"default": False}, "`false`", id="boolean"),
         pytest.param({"default": "host"}, "`host`", id="text"),
         pytest.param({"default": "C(groups['ovn_central'])"}, "`groups['ovn_central']`", id="computed"),
