@@ -160,9 +160,9 @@ def style(session: nox.Session) -> None:
     session.run("yamllint", "--strict", ".")
     scripts = [name for name in files_of_the_repository() if is_shell(HERE / name)]
     session.run("shellcheck", "--external-sources", *scripts)
-    for name in ("raft", "chassis", "metadata_agent"):  # scripts that modules carry
+    for name in ("raft_launcher", "chassis_launcher", "metadata_agent_launcher"):  # scripts that modules carry
         with tempfile.NamedTemporaryFile("w", prefix=name) as launcher:
-            launcher.write(importlib.import_module(f"{UTILITIES}._launchers.{name}").SCRIPT)
+            launcher.write(importlib.import_module(f"{UTILITIES}._daemons.{name}").SCRIPT)
             launcher.flush()
             session.run("shellcheck", launcher.name)
     session.run("reuse", "lint", "--quiet")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._errors import Refused
+from ..module_utils._base.errors import Refused
 from ..module_utils._roles.option_types import Specification
 from ..module_utils._roles.packages import PackagesOptions, packages_plan
 from ..plugin_utils._role_action import RoleAction

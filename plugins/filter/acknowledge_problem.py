@@ -35,7 +35,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._inventory import as_list
+from ..module_utils._base.inventory import as_list
 from ..module_utils._report import codes as report_codes
 
 

@@ -45,7 +45,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._adoption.problems import adoption_problems
+from ..module_utils._host.adoption_problems import adoption_problems
 from ..plugin_utils._filters import as_filter
 
 

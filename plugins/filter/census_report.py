@@ -55,7 +55,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._census.report import census_lines
+from ..module_utils._report.census_report import census_lines
 from ..plugin_utils._filters import as_filter
 
 

@@ -51,7 +51,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._inventory import address_of
+from ..module_utils._base.inventory import address_of
 from ..module_utils._raft.sizing import Size
 from ..module_utils._roles.central import CentralMachineOptions, desired_state
 from ..plugin_utils._filters import as_filter

@@ -95,7 +95,7 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import CLIENT_CA_KEY
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates, installed, names
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.secret import secret_state
 

@@ -51,9 +51,9 @@ _value:
 import typing as t
 from types import MappingProxyType
 
+from ..module_utils._base.inventory import system_id_of, tunnel_ends_of
 from ..module_utils._chassis.registration import LocalChassis, Rows, registered_clash
 from ..module_utils._hypervisors.machine_names import name_problem
-from ..module_utils._inventory import system_id_of, tunnel_ends_of
 from ..module_utils._roles.cluster_source import encapsulation_types_of
 from ..module_utils._roles.variables import Hostvars, Variables, backend_of, first_value, is_true
 

@@ -52,7 +52,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._founding.report import add_to_note
+from ..module_utils._raft.founding_report import add_to_note
 
 
 class FilterModule:

@@ -60,7 +60,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._distributions import Role, distribution_data
+from ..module_utils._machine.distributions import Role, distribution_data
 from ..plugin_utils._filters import as_filter
 
 

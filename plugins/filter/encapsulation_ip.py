@@ -36,7 +36,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._inventory import encapsulation_ip_of
+from ..module_utils._base.inventory import encapsulation_ip_of
 
 
 def encapsulation_ip(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], host: str) -> t.Any:

@@ -37,7 +37,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._control_node import has_ended
+from ..module_utils._base.control_node import has_ended
 
 
 def ended_runs(names: t.Iterable[str]) -> list[str]:

@@ -56,7 +56,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._databases import Database
+from ..module_utils._base.databases import Database
 from ..module_utils._roles.endpoints import Listener, endpoints_of
 from ..plugin_utils._filters import as_filter
 

@@ -38,7 +38,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._adoption.problems import foreign_message
+from ..module_utils._host.adoption_problems import foreign_message
 from ..plugin_utils._filters import as_filter
 
 

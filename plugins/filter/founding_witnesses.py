@@ -48,7 +48,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._founding.report import note_witnesses, witness_report
+from ..module_utils._raft.founding_report import note_witnesses, witness_report
 
 
 def founding_witnesses(

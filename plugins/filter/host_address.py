@@ -36,7 +36,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._inventory import address_of
+from ..module_utils._base.inventory import address_of
 
 
 def host_address(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], host: str) -> str:

@@ -41,7 +41,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._census.neutron_sync import repair_refusal
+from ..module_utils._report.neutron_sync import repair_refusal
 from ..plugin_utils._filters import as_filter
 
 

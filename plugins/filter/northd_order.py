@@ -36,7 +36,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._adoption.problems import northd_order
+from ..module_utils._host.adoption_problems import northd_order
 from ..plugin_utils._filters import as_filter
 
 

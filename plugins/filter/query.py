@@ -42,7 +42,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._query import run_query
+from ..module_utils._base.query import run_query
 from ..plugin_utils._filters import as_filter
 
 

@@ -35,8 +35,8 @@ _value:
 
 import typing as t
 
-from ..module_utils._errors import OvnError
-from ..module_utils._query import check_query
+from ..module_utils._base.errors import OvnError
+from ..module_utils._base.query import check_query
 
 
 def query_problem(expression: str) -> str:

@@ -35,7 +35,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._launchers.raft import SCRIPT
+from ..module_utils._daemons.raft_launcher import SCRIPT
 
 
 def raft_launcher(shell: str) -> str:

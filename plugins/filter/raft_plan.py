@@ -60,7 +60,7 @@ import typing as t
 
 from ansible.module_utils.parsing.convert_bool import boolean
 
-from ..module_utils._errors import OvnError
+from ..module_utils._base.errors import OvnError
 from ..module_utils._raft.gates import gate_reason
 from ..module_utils._raft.observation import Observation
 from ..module_utils._raft.plan import predict_rounds

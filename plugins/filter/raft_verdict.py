@@ -82,7 +82,7 @@ from collections.abc import Iterable, Mapping
 
 from ansible.errors import AnsibleFilterError
 
-from ..module_utils._errors import OvnError
+from ..module_utils._base.errors import OvnError
 from ..module_utils._raft.answer import Answer, failed_answer
 from ..module_utils._raft.verdict import CERTIFICATE_DAYS, assess
 

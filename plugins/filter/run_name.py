@@ -35,7 +35,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._control_node import run_name
+from ..module_utils._base.control_node import run_name
 
 
 class FilterModule:

@@ -36,7 +36,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._query import text_or_data
+from ..module_utils._base.query import text_or_data
 
 
 class FilterModule:

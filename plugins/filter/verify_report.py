@@ -94,8 +94,8 @@ _value:
 import typing as t
 
 from ..module_utils._api.chassis_status import DATAPATH_HEALTHY, READY, condition_of
-from ..module_utils._databases import DATABASES
-from ..module_utils._inventory import as_list, system_id_of
+from ..module_utils._base.databases import DATABASES
+from ..module_utils._base.inventory import as_list, system_id_of
 from ..module_utils._report.installation import Host, Installation
 from ..module_utils._report.report import build_report
 from ..module_utils._roles.pki import chassis_have_role, is_present, shares_certificate

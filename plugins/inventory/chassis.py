@@ -87,11 +87,11 @@ import typing as t
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 
+from ..module_utils._base.databases import DATABASE_NAMES
+from ..module_utils._base.deadline import Deadline
+from ..module_utils._base.errors import OvnError
 from ..module_utils._chassis.listing import list_chassis
 from ..module_utils._chassis.southbound_rows import DETAILS
-from ..module_utils._databases import DATABASE_NAMES
-from ..module_utils._deadline import Deadline
-from ..module_utils._errors import OvnError
 from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.session import Session
 from ..module_utils._ovsdb.tls_files import TlsFiles

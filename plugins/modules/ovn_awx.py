@@ -119,7 +119,7 @@ from ansible.module_utils.common.parameters import env_fallback
 from ..module_utils._awx.apply import apply_resources
 from ..module_utils._awx.client import AwxClient
 from ..module_utils._awx.plan import secrets_in
-from ..module_utils._errors import OvnError
+from ..module_utils._base.errors import OvnError
 
 
 def _environment(name: str) -> dict[str, t.Any]:

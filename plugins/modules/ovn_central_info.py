@@ -281,12 +281,12 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._databases import DATABASES, STEMS
-from ..module_utils._deadline import Deadline
-from ..module_utils._errors import InvalidInput, OvnError, Refused
+from ..module_utils._base.databases import DATABASES, STEMS
+from ..module_utils._base.deadline import Deadline
+from ..module_utils._base.errors import InvalidInput, OvnError, Refused
+from ..module_utils._daemons.central_host import ask_certificate, served_certificate
 from ..module_utils._host.central_questions import CentralQuestions, Question, Sources, ask_members, is_recorded
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
-from ..module_utils._northd.central_host import ask_certificate, served_certificate
 from ..module_utils._ovsdb.endpoint import Endpoint, parse_endpoints
 from ..module_utils._ovsdb.tls_files import TlsFiles
 from ..module_utils._ovsdb.wire import ask_all
@@ -300,8 +300,8 @@ Params = dict[str, t.Any]
 
 def questions_to_pods(cluster: Cluster, params: Params) -> tuple[dict[str, Question], Sources]:
     """Return the question to all northds of one OVNCluster, by its key in the result, and how its members are asked."""
-    from ..module_utils._raft_pods.ask_northd import ask_northds
-    from ..module_utils._raft_pods.source import source_of_pods
+    from ..module_utils._control_plane.ask_northd import ask_northds
+    from ..module_utils._control_plane.pod_source import source_of_pods
 
     place = (params["namespace"], params["cluster"])
     questions: dict[str, Question] = {"northds": functools.partial(ask_northds, cluster, *place, params["timeout"])}
@@ -396,7 +396,7 @@ def _contents_seconds(raft: Params) -> float | None:
 
 def beat(heartbeat: Params, way: Access, warn: t.Callable[[str], None], *, check_mode: bool) -> dict[str, t.Any]:
     """Return the result of ovn_sync, or why there is none."""
-    from ..module_utils._heartbeat.probe import send_heartbeat  # imports ovsdbapp
+    from ..module_utils._chassis.heartbeat_probe import send_heartbeat  # imports ovsdbapp
 
     try:
         places = parse_endpoints(heartbeat["northbound"]), parse_endpoints(heartbeat["southbound"])

@@ -299,7 +299,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._errors import OvnError
+from ..module_utils._base.errors import OvnError
 from ..module_utils._host.certificate import OPTIONS, apply_certificate, authority_warning
 
 

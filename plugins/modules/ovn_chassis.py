@@ -403,9 +403,9 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._base.errors import OvnError
 from ..module_utils._chassis.configure import configure
 from ..module_utils._chassis.options import CHASSIS_OPTIONS
-from ..module_utils._errors import OvnError
 
 
 def _options() -> dict[str, t.Any]:

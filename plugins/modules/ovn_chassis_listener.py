@@ -86,7 +86,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._errors import OvnError
+from ..module_utils._base.errors import OvnError
 from ..module_utils._host.chassis_listener import OPTIONS, hand_over_listener
 
 

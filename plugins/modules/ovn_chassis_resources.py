@@ -143,8 +143,8 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._deadline import Deadline
-from ..module_utils._errors import OvnError
+from ..module_utils._base.deadline import Deadline
+from ..module_utils._base.errors import OvnError
 from ..module_utils._hypervisors.machines import MachineResources, machines_from
 from ..module_utils._hypervisors.southbound import Registry, read_registry
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, run_module

@@ -117,7 +117,9 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._addresses import canonical_host
+from ..module_utils._base.databases import Database
+from ..module_utils._base.errors import OvnError
+from ..module_utils._base.ip_addresses import canonical_host
 from ..module_utils._chassis.registration import LocalChassis
 from ..module_utils._chassis.southbound_removal import (
     ListeningMembers,
@@ -128,8 +130,6 @@ from ..module_utils._chassis.southbound_removal import (
     refuse_living,
 )
 from ..module_utils._chassis.southbound_rows import gateway_warning
-from ..module_utils._databases import Database
-from ..module_utils._errors import OvnError
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.tls_files import TlsFiles

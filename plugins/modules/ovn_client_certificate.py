@@ -98,7 +98,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._errors import OvnError
+from ..module_utils._base.errors import OvnError
 from ..module_utils._host.client_certificate import OPTIONS, REQUIRED_IF, apply_client_certificate
 
 

@@ -102,8 +102,8 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._api.names import API_VERSION, CA_KEY
 from ..module_utils._api.spec import parse_spec
 from ..module_utils._api.tls_spec import ConfigMapReference
+from ..module_utils._base.errors import OvnError
 from ..module_utils._control_plane.endpoints import ControlPlaneAddress, Endpoints, find_endpoints
-from ..module_utils._errors import OvnError
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, hide_only_secrets
 from ..module_utils._kubernetes.secret_files import read_config_map, read_secret
 

@@ -202,9 +202,9 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._commands import Commands
-from ..module_utils._errors import OvnError
+from ..module_utils._base.errors import OvnError
 from ..module_utils._host.daemons import OPTIONS, read_host_daemons
+from ..module_utils._machine.commands import Commands
 
 
 def main() -> t.NoReturn:

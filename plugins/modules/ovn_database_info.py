@@ -234,9 +234,10 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._databases import DATABASE_NAMES, STEMS, TITLES
-from ..module_utils._deadline import Deadline
-from ..module_utils._errors import InvalidInput, OvnError
+from ..module_utils._base.databases import DATABASE_NAMES, STEMS, TITLES
+from ..module_utils._base.deadline import Deadline
+from ..module_utils._base.errors import InvalidInput, OvnError
+from ..module_utils._base.query import check_query, run_query
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._ovsdb.endpoint import Endpoint, parse_endpoints
 from ..module_utils._ovsdb.first_answer import first_answer
@@ -244,7 +245,6 @@ from ..module_utils._ovsdb.rows import Caller
 from ..module_utils._ovsdb.table_reader import DatabaseFacts, read_database
 from ..module_utils._ovsdb.tls_files import TlsFiles
 from ..module_utils._ovsdb.wire import Connection
-from ..module_utils._query import check_query, run_query
 
 _OPEN_VSWITCH = "Open_vSwitch"
 

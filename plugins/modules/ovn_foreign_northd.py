@@ -53,12 +53,12 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._adoption.processes import find_processes
-from ..module_utils._adoption.supervision import Supervision
-from ..module_utils._commands import Commands
-from ..module_utils._errors import OvnError
-from ..module_utils._processes.supervisor import Supervisor
-from ..module_utils._units import own_unit
+from ..module_utils._base.errors import OvnError
+from ..module_utils._host.foreign_processes import find_processes
+from ..module_utils._host.supervision import Supervision
+from ..module_utils._machine.commands import Commands
+from ..module_utils._machine.supervisor import Supervisor
+from ..module_utils._machine.systemd_units import own_unit
 
 
 def is_foreign(supervisor: Supervisor) -> bool:

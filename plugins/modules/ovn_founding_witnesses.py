@@ -89,8 +89,8 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._errors import OvnError
-from ..module_utils._founding.evidence import Evidence, chassis_evidence, file_evidence, record_evidence
+from ..module_utils._base.errors import OvnError
+from ..module_utils._raft.founding_evidence import Evidence, chassis_evidence, file_evidence, record_evidence
 
 
 def main() -> t.NoReturn:

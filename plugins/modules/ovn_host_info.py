@@ -199,10 +199,10 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._commands import Commands
-from ..module_utils._errors import OvnError
+from ..module_utils._base.errors import OvnError
 from ..module_utils._host.neutron_config import OPTIONS as NEUTRON_OPTIONS
 from ..module_utils._host.state import read_state
+from ..module_utils._machine.commands import Commands
 
 
 def main() -> t.NoReturn:

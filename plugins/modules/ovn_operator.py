@@ -145,8 +145,8 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._deadline import Deadline
-from ..module_utils._errors import InvalidInput
+from ..module_utils._base.deadline import Deadline
+from ..module_utils._base.errors import InvalidInput
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, run_module
 from ..module_utils._operator.install import install, uninstall
 from ..module_utils._operator.manifests import REPOSITORY, OperatorOptions

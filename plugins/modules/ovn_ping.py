@@ -151,12 +151,12 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._base.deadline import Deadline
+from ..module_utils._base.errors import InvalidInput, OvnError
 from ..module_utils._connectivity_test import tunnels
 from ..module_utils._connectivity_test.guest import ANSWER_SECONDS
 from ..module_utils._connectivity_test.icmp import HEADER, Tally, report_line, version_of
 from ..module_utils._connectivity_test.netns import Pinger, inside
-from ..module_utils._deadline import Deadline
-from ..module_utils._errors import InvalidInput, OvnError
 from ..module_utils._ovsdb.endpoint import parse_endpoint
 from ..module_utils._ovsdb.rows import transact
 from ..module_utils._ovsdb.tls_files import TlsFiles

@@ -154,8 +154,8 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._commands import Commands
-from ..module_utils._errors import OvnError
+from ..module_utils._base.errors import OvnError
+from ..module_utils._machine.commands import Commands
 from ..module_utils._precheck.measure import measure
 
 

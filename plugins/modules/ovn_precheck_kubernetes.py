@@ -165,11 +165,11 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._api.schema_validator import validator_class
-from ..module_utils._errors import InvalidInput, OvnError
+from ..module_utils._base.errors import InvalidInput, OvnError
 from ..module_utils._kubernetes.auth import credentials_of
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, hide_only_secrets
 from ..module_utils._kubernetes.connection import require_libraries
-from ..module_utils._precheck_kubernetes.precheck import Precheck, connection_finding
+from ..module_utils._precheck.cluster_precheck import Precheck, connection_finding
 
 
 def _check(params: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -49,7 +49,7 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._agent.archive import build_archive
-from ..module_utils._errors import OvnError
+from ..module_utils._base.errors import OvnError
 from ..module_utils._host.program import install_program
 
 

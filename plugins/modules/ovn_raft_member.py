@@ -195,10 +195,10 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._commands import Commands
-from ..module_utils._deadline import Deadline
-from ..module_utils._errors import Changed, InvalidInput, OvnError
+from ..module_utils._base.deadline import Deadline
+from ..module_utils._base.errors import Changed, InvalidInput, OvnError
 from ..module_utils._host.member import OPTIONS, member_of, observe_member
+from ..module_utils._machine.commands import Commands
 from ..module_utils._raft.host import HostMember
 from ..module_utils._raft.lock import DEFAULT_PATH, acting
 

@@ -86,7 +86,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._errors import OvnError, Refused
+from ..module_utils._base.errors import OvnError, Refused
 from ..module_utils._raft.lock import DEFAULT_PATH, LockRequest, acting, renew
 from ..module_utils._raft.record import describe, parse_record, render_files
 from ..module_utils._raft.record_dir import read_files, read_record, write_files

@@ -458,8 +458,8 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._databases import STEMS
-from ..module_utils._errors import InvalidInput, OvnError
+from ..module_utils._base.databases import STEMS
+from ..module_utils._base.errors import InvalidInput, OvnError
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.tls_files import TlsFiles
@@ -487,8 +487,8 @@ def _control_sockets(params: dict[str, t.Any]) -> dict[str, str]:
 def _source(params: dict[str, t.Any]) -> Source:
     """Return how the members are asked: by commands in their pods, or through sockets and endpoints."""
     if params["cluster"]:
+        from ..module_utils._control_plane.pod_source import source_of_pods
         from ..module_utils._kubernetes.client import Cluster
-        from ..module_utils._raft_pods.source import source_of_pods
 
         return source_of_pods(Cluster(params), params["namespace"], params["cluster"], params["database"])
     endpoints = parse_endpoints(params["endpoints"] or ())

@@ -117,7 +117,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._errors import OvnError
+from ..module_utils._base.errors import OvnError
 from ..module_utils._raft.lock import DEFAULT_PATH, LockRequest, acquire, release, renew
 
 

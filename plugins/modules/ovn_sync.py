@@ -236,9 +236,9 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._deadline import Deadline
-from ..module_utils._errors import OvnError
-from ..module_utils._heartbeat.probe import send_heartbeat
+from ..module_utils._base.deadline import Deadline
+from ..module_utils._base.errors import OvnError
+from ..module_utils._chassis.heartbeat_probe import send_heartbeat
 from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.tls_files import TlsFiles
 

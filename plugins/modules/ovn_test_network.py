@@ -129,9 +129,9 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils._base.deadline import Deadline
+from ..module_utils._base.errors import InvalidInput, OvnError
 from ..module_utils._connectivity_test.network import DesiredNetwork, Plan, SwitchPort
-from ..module_utils._deadline import Deadline
-from ..module_utils._errors import InvalidInput, OvnError
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.tls_files import TlsFiles

@@ -102,11 +102,11 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._commands import Commands
+from ..module_utils._base.deadline import Deadline
+from ..module_utils._base.errors import Conflict, InvalidInput, OvnError, Refused, TimedOut
 from ..module_utils._connectivity_test import guest
 from ..module_utils._connectivity_test.netns import FOLDER, device_up, inside, tx_checksum
-from ..module_utils._deadline import Deadline
-from ..module_utils._errors import Conflict, InvalidInput, OvnError, Refused, TimedOut
+from ..module_utils._machine.commands import Commands
 from ..module_utils._ovsdb.endpoint import parse_endpoint
 from ..module_utils._ovsdb.rows import transact
 from ..module_utils._ovsdb.tls_files import TlsFiles

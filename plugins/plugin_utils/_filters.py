@@ -8,7 +8,7 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
-from ..module_utils._errors import OvnError
+from ..module_utils._base.errors import OvnError
 
 P = t.ParamSpec("P")
 R = t.TypeVar("R")

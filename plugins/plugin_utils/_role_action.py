@@ -38,7 +38,7 @@ from ansible.module_utils.common.yaml import yaml_load
 from ansible.plugins.action import ActionBase
 from ansible.template import Templar
 
-from ..module_utils._errors import OvnError
+from ..module_utils._base.errors import OvnError
 from ..module_utils._roles.option_types import Specification, check_options
 from ..module_utils._roles.options import options_from
 from ..module_utils._roles.rendered import RenderedHosts, RenderedVariables

@@ -25,9 +25,9 @@ from _loopback import LoopbackBackend, LoopbackHost, Tls
 from conftest import Pki
 from network import Network
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASE_NAMES
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASE_NAMES
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Conflict, OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.rows import Operation, transact
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles

@@ -38,7 +38,7 @@ if __name__ == "__main__":
     main()
 """
 _WIRE = """
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.rows import decode, encode_map, expect, transact
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles

@@ -27,7 +27,7 @@ from faults import Act, Ongoing, Theatre, schedule
 from network import enter_own_namespaces
 from writers import Entry, Writer
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 
 WRITERS = 4
 _HEALTHY_SECONDS = 180.0  # faults have stopped: until then runs have to bring the cluster back

@@ -13,7 +13,7 @@ from pathlib import Path
 from faults import Server
 from writers import ROWS, Entry
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.rows import transact
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles

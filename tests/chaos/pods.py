@@ -19,7 +19,7 @@ from _control_plane import SPEC, ControlPlane, control_plane, running_pods
 from _launcher_lib import Member
 from faults import LOSES_DATA, Fault, Ongoing
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 
 WEIGHTS = {
     "kill the server": 4,

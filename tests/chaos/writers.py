@@ -15,8 +15,8 @@ import threading
 import time
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Conflict, OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.rows import Operation, decode, encode_map, transact
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles

@@ -14,8 +14,8 @@ import time
 import typing as t
 import uuid
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Conflict, TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import Endpoint, parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.rows import Operation, encode_map, transact
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles

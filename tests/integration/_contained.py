@@ -22,7 +22,7 @@ from _launcher_lib import SCHEMA, tool, until
 from _loopback import CLIENT_PORTS, RunKilled
 from _processor_time import within
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASE_NAMES
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASE_NAMES
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Step
 

@@ -16,9 +16,9 @@ from _pods_on_api import Controllers, Kubelet
 from ansible.module_utils import basic
 from conftest import Ran
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import Ports
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import members, settings
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import Ports
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import client
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import parse_record, render_files
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_cluster, ovn_cluster_info

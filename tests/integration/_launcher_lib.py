@@ -18,7 +18,7 @@ from pathlib import Path
 
 from _processor_time import within
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.raft import SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.raft_launcher import SCRIPT
 
 SCHEMA = "/usr/share/ovn/ovn-nb.ovsschema"
 DATABASE = "OVN_Northbound"

@@ -20,9 +20,9 @@ from pathlib import Path
 from _launcher_lib import SCRIPT, delete_folder, free_network, until
 from _processor_time import within
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASE_NAMES, STEMS
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Changed, OvnError, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASE_NAMES, STEMS
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Changed, OvnError, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.host import HostMember
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record, render_files

@@ -18,7 +18,7 @@ from cryptography import x509
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.node_certificate import NodeCertificate
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 
 Object = dict[str, t.Any]
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"

@@ -1,4 +1,4 @@
-"""A Northbound database with the rows of several owners, written as their systems write them. The sources of the marks are named in _census/marks.py.
+"""A Northbound database with the rows of several owners, written as their systems write them. The sources of the marks are named in _report/owner_marks.py.
 
 Rows of kube-ovn are copies of those that its controller 1.16.2 wrote for nodes, pods, subnets, a Vpc, a NetworkPolicy and a security group; two lack the
 vendor, as in its releases before 1.15.

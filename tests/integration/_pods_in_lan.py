@@ -20,11 +20,11 @@ from _pki import Pki, TlsPaths
 from _pods_on_api import Kubelet
 from conftest import Daemon, until, within
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import PORTS, STEMS
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import PORTS, STEMS
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.relay_launcher import SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.rollout_progress import CONTAINER, RELAY
-from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.relay import SCRIPT
 
 Object = dict[str, t.Any]
 HYPERVISOR, NORTHD = "hypervisor", "northd"

@@ -10,10 +10,10 @@ import uuid
 
 from _launcher_lib import Cluster, Member
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, Refused, TimedOut, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Conflict, Refused, TimedOut, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.examine_pod import LAUNCHER
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.command import ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record, render_files
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.examine import LAUNCHER
 
 
 class FakePod:

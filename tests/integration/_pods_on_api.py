@@ -15,11 +15,11 @@ from pathlib import Path
 from _apiserver import ApiServer
 from _launcher_lib import SCRIPT, Member, free_network
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import STEMS
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused, TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import STEMS
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused, TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.examine_pod import LAUNCHER
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster, ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.rollout_progress import CONTAINER
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.examine import LAUNCHER
 
 Object = dict[str, t.Any]
 

@@ -9,8 +9,7 @@ import typing as t
 from _pki import Pki, TlsPaths
 from conftest import Daemon, run
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
-from ansible_collections.c5c3.ovn.plugins.module_utils._relay.command_line import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.relay_command import (
     SCHEMA,
     RelaySettings,
     listeners_transaction,
@@ -18,6 +17,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._relay.command_line impor
     relay_control_socket,
     relay_database_socket,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
 
 
 class Relay:

@@ -14,12 +14,12 @@ import yaml
 from _apiserver import ApiServer
 from conftest import until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.access_review import denied_accesses
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.connection import ApiConnection
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.findings import Kind
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import RIGHTS, Right, questions_of
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.cluster_findings import Kind
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import RIGHTS, Right, questions_of
 
 Object = dict[str, t.Any]
 RBAC = "/apis/rbac.authorization.k8s.io/v1"

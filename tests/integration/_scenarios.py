@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 
 
 class Backend(t.Protocol):

@@ -17,8 +17,8 @@ from _loopback import Tls
 from _pki import Pki
 from conftest import RunModule
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._adoption import processes
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._host import foreign_processes
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.gates import gate_reason
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import predict_rounds
 
@@ -76,7 +76,7 @@ def ids(backend: ForeignBackend) -> dict[str, str]:
 
 
 def running_units(backend: ForeignBackend) -> list[str]:
-    found = [processes.find_server(str(host.file)) for host in backend.hosts]
+    found = [foreign_processes.find_server(str(host.file)) for host in backend.hosts]
     return [server.supervisor.name if server else "" for server in found]
 
 

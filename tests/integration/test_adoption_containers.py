@@ -16,8 +16,8 @@ from _launcher_lib import tool, until
 from conftest import RunModule, listens
 from test_adoption import OWN, Writer, names, running_units, turns
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.processes import find_processes
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._host.foreign_processes import find_processes
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.gates import gate_reason
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import predict_rounds
 

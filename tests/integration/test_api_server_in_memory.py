@@ -11,7 +11,7 @@ from _apiserver import ApiServer
 from _k8s_objects import SELECTOR, Object, config_map, forget_other_clusters
 from fake_cluster import FakeCluster
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 
 

@@ -23,10 +23,10 @@ from _vswitch import Vswitch, require_vswitch
 from conftest import Daemon, MakeCluster, RunModule, listens, run, until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.heartbeat_sender import HeartbeatSender
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.datapath import Lookups, parse_lookups
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import parse_node
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import Chassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import read_registry

@@ -12,12 +12,12 @@ from _chassis import Chassis, chassis_machine, module_on
 from _vswitch import Vswitch
 from conftest import Daemon, MakeCluster, Pki, RaftCluster, RunModule, run, until
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Conflict
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_rows import (
     delete_operations,
     expect_chassis,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.rows import write
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles

@@ -12,9 +12,9 @@ from _hypervisors import API, STATUS_RIGHTS, Hypervisors, actions, hypervisor_cl
 from _rights import Operator
 from conftest import Ran, RunModule, until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import foreign_fields
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import (
     PREPARATION,
     RIGHTS,
     roles,

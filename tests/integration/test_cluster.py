@@ -22,8 +22,8 @@ from _control_plane import (
 from _pods_on_api import Kubelet
 from conftest import Ran, RunModule, until, within
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import control_plane
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import parse_record, render_files
 
 plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures

@@ -15,10 +15,10 @@ from test_pki_authorities import SCHEMAS, refusal
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import CLIENT_CA_KEY
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES, PORTS
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES, PORTS
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisor_pods import controller_pod
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import TLS, TLS_FILES, relay_tls_files
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.creation import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.creation import (
     control_plane_manifests,
     hypervisor_cluster_manifests,
 )

@@ -17,12 +17,12 @@ from _control_plane import PLACES, SPEC, WHOLE, ControlPlane
 from _pods_on_api import Controllers, Kubelet
 from conftest import Ran, RunPlaybook, within
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.steps import PodMembers
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.pod_steps import PodMembers
 
 plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
 
 ELSEWHERE = "2026-01-01T00:00:00Z on another-node, process 7 [4e0b8d5e-6f4e-4f52-9d8c-1c1f6ed22f0a/4026531836/123456]"
-NAMED = "from ansible_collections.c5c3.ovn.plugins.module_utils._control_node import run_name; print(run_name('2026-01-01T00:00:00Z'), flush=True)"
+NAMED = "from ansible_collections.c5c3.ovn.plugins.module_utils._base.control_node import run_name; print(run_name('2026-01-01T00:00:00Z'), flush=True)"
 
 
 def hold(plane: ControlPlane, holder: str, seconds: int) -> None:

@@ -24,7 +24,7 @@ from conftest import until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import CLIENT_CA_KEY
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.schema_validator import validator_class
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_cluster, ovn_precheck_kubernetes
 

@@ -22,11 +22,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VER
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired import kept_fields_warning
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import converge
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import (
-    RIGHTS,
-    needed_rights,
-    roles,
-)
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import RIGHTS, needed_rights, roles
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_precheck_kubernetes
 
 plane, kubelet, operator = _control_plane.plane, _control_plane.kubelet, _rights.operator  # fixtures

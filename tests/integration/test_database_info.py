@@ -13,9 +13,9 @@ import pytest
 from conftest import Daemon, MakeCluster, Pki, RaftCluster, Ran, RunModule, listens, run, until, within
 from test_gone_chassis import Pods
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.database_pods import DatabasePods
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.table_reader import read_database
 
 Read = t.Callable[..., Ran]

@@ -14,7 +14,7 @@ from _loopback import LoopbackBackend, LoopbackHost
 from _processor_time import within
 from test_scenarios import OnLoopback
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused
 
 MEGABYTES = 4
 

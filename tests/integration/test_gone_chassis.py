@@ -18,6 +18,9 @@ from _installation import Installation, running
 from _vswitch import require_vswitch
 from conftest import MakeCluster, RaftCluster, RunModule, RunPlaybook, run, until, within
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import Database
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.registration import LocalChassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_removal import (
     ListeningMembers,
@@ -26,9 +29,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_remov
     refuse_living,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.database_pods import DatabasePods
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import Database
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.command import ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from _launcher_lib import Cluster, Member, until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft import host
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.host import HostMember
 

@@ -12,7 +12,7 @@ from _apiserver import ApiServer
 from _hypervisors import HYPERVISOR, Hypervisors, actions, hypervisor_cluster
 from conftest import MakeCluster, RunModule, run
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.absent import AbsentHypervisors
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.desired import (
     DesiredHypervisors,

@@ -16,13 +16,9 @@ from _vswitch import require_vswitch
 from conftest import run
 from test_ovs_launcher import Node
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.relay import SCRIPT as RELAY_SCRIPT
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.image_contract import CONTRACT
-from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import NO_TLS
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.findings import Kind
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.contents import contents_command
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.examine import EXAMINE, LAUNCHER
-from ansible_collections.c5c3.ovn.plugins.module_utils._relay.command_line import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.examine_pod import EXAMINE, LAUNCHER
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.pod_contents import contents_command
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.relay_command import (
     LISTENERS,
     RelaySettings,
     listener_settings,
@@ -30,7 +26,11 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._relay.command_line impor
     relay_control_socket,
     relay_database_socket,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._relay.command_line import SCHEMA as RELAY_SCHEMA
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.relay_command import SCHEMA as RELAY_SCHEMA
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.relay_launcher import SCRIPT as RELAY_SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.image_contract import CONTRACT
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import NO_TLS
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.cluster_findings import Kind
 
 cluster = _launcher_cases.cluster  # fixture
 

@@ -26,8 +26,8 @@ from _k8s_objects import (
 )
 from conftest import until, within
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, InvalidInput, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Conflict, InvalidInput, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import Key, converge, diff_of, key_of, prune
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.pod_watch import await_no_pods

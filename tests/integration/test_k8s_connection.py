@@ -22,7 +22,7 @@ from _apiserver import ADMIN_TOKEN, ApiServer
 from _k8s_objects import KINDS, Object, actions, config_map, expect, forget_other_clusters, run
 from conftest import within
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import (
     CertificateProblem,
     InvalidInput,
     OvnError,

@@ -9,8 +9,8 @@ import pytest
 from _launcher_lib import DATABASE, SCHEMA, tool, until
 from _loopback import LoopbackBackend, LoopbackHost
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.unixctl import appctl
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import check_before_changes
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record, render_files

@@ -15,7 +15,7 @@ from _launcher_lib import ASK, REFUSE, SCHEMA, Cluster, Member, tool, until
 from _loopback import LoopbackBackend
 from test_scenarios import OnLoopback, rot
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness import Entry
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import assess
 

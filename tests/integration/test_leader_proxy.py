@@ -23,7 +23,7 @@ from ovs.stream import Stream
 from ovsdbapp.backend.ovs_idl import idlutils
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.archive import build_archive
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES
 
 if t.TYPE_CHECKING:
     from _pki import TlsFiles

@@ -24,8 +24,8 @@ from ansible_collections.kubernetes.core.plugins.modules import k8s, k8s_info
 from conftest import MakeCluster, Pki
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import LIMITED_RIGHTS, Right
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import LIMITED_RIGHTS, Right
 from ansible_collections.c5c3.ovn.plugins.modules import (
     ovn_central_info,
     ovn_cluster_info,

@@ -15,7 +15,7 @@ import pytest
 from _vswitch import SCHEMA, require_vswitch
 from conftest import Daemon, listens, run, until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.metadata_agent import SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.metadata_agent_launcher import SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.image_contract import CONTRACT
 
 # It is given the files of its configuration, and listens at the socket in the folder of the last one.

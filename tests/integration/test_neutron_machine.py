@@ -10,7 +10,7 @@ import typing as t
 import _playbooks
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.service_settings import service_files
 
 if t.TYPE_CHECKING:

@@ -29,9 +29,9 @@ from cryptography import x509
 from test_relay import ControlPlane as RelayPlane
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.key_pair import make_request
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.signing import SigningAuthority
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import (
     PREPARATION,
     RIGHTS,
     node_certificate_rights,

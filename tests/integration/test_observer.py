@@ -22,8 +22,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.archive import build_archive
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.status import pod_of
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness import (
     ClusterWitness,
     Entry,

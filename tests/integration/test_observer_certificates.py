@@ -13,7 +13,7 @@ from _pki import Pki
 from conftest import RaftCluster, until
 from test_observer import NAME, World
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.timestamps import parse_timestamp
 
 if t.TYPE_CHECKING:

@@ -14,7 +14,7 @@ from _vswitch import require_vswitch
 from conftest import run, until, within
 from test_observer import World
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES
 
 if t.TYPE_CHECKING:
     from _apiserver import ApiServer

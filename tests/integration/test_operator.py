@@ -22,7 +22,7 @@ from _rights import Operator
 from conftest import until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.manifests import OperatorOptions, operator_manifests
 
 plane, kubelet, operator = _control_plane.plane, _control_plane.kubelet, _rights.operator  # fixtures

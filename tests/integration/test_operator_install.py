@@ -11,8 +11,8 @@ from _rights import Operator
 from conftest import until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Conflict, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.progress import Progress
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.control_plane import FINALIZER

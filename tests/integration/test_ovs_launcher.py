@@ -15,7 +15,7 @@ import pytest
 from _vswitch import Vswitch, require_vswitch
 from conftest import Daemon, listens, run, until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.chassis import SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.chassis_launcher import SCRIPT
 
 
 class Node:
@@ -484,7 +484,7 @@ def test_a_port_that_was_removed_while_ours_was_away(left: Node) -> None:
 
 
 def test_a_node_that_has_just_booted_is_given_time(node: Node) -> None:
-    """Open vSwitch 3.1 would have no thread for new packets (`_launchers/flows.py`)."""
+    """Open vSwitch 3.1 would have no thread for new packets (`_daemons/flow_restore.py`)."""
     node.start("database")
     node.until_ready("database")
     uptime = node.directory / "uptime"

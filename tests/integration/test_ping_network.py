@@ -11,14 +11,14 @@ from _hidden_library import hide
 from _pki import Pki
 from conftest import MakeCluster, Member, RunModule, run
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Conflict, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._connectivity_test import network_ovsdbapp
 from ansible_collections.c5c3.ovn.plugins.module_utils._connectivity_test.network import (
     MARK,
     DesiredNetwork,
     SwitchPort,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoints
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
 

@@ -29,7 +29,7 @@ from test_pki_authorities import SCHEMAS, refusal
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import labels, member_name
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES, PORTS, Database
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES, PORTS, Database
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import TLS, relay_tls_files, tls_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import CentralClusterOptions, cluster_spec
 

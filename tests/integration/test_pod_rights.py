@@ -12,7 +12,7 @@ from _manifests import manifests_of
 from _rights import Operator
 from conftest import until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 
 LEADER = {"metadata": {"labels": {"ovn-nb-leader": "true"}}}

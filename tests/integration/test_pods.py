@@ -12,8 +12,12 @@ from _launcher_lib import Cluster, Member, until
 from _pods_lib import FakeCluster
 from conftest import within
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused, TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused, TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import joining
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import pod_steps as act
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.examine_pod import EXAMINE, parse_observation
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.pod_steps import PodMembers
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import client
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.stuck_pods import delete_stuck_pod
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.gates import gate_reason
@@ -21,10 +25,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run, Step
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import joining
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import steps as act
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.examine import EXAMINE, parse_observation
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.steps import PodMembers
 
 
 class World:

@@ -18,11 +18,11 @@ from conftest import Ran
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.command import ExecResult
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.creation import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.creation import (
     control_plane_manifests,
     hypervisor_cluster_manifests,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import (
     RIGHTS,
     preparation_role,
     roles,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import Daemon, RunModule, listens, run, until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.command_line import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._host.foreign_command_line import (
     NO_VALUE,
     OPTIONAL,
     OPTIONS,
@@ -24,8 +24,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._adoption.command_line im
 WITHOUT_RIGHTS = ("setpriv", "--inh-caps=-sys_ptrace", "--bounding-set=-sys_ptrace")
 OTHER_USER = """\
 import os
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
-from ansible_collections.c5c3.ovn.plugins.module_utils._processes.proc import running_programs
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._machine.proc import running_programs
 os.setgroups([])
 os.setgid(65534)
 os.setuid(65534)

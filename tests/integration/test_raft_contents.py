@@ -12,14 +12,17 @@ import pytest
 from _raft_contents_lib import diverge, insert, names
 from conftest import MakeCluster, Member, Ran, RunModule, until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.pod_contents import (
+    contents_command,
+    parse_contents,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.select import TableReader
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.contents import Contents, compare
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.contents import contents_command, parse_contents
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -18,11 +18,11 @@ from _pki import Pki, TlsPaths
 from _relay import Relay
 from conftest import Daemon, MakeCluster, Member, RunModule, next_address, run, until, within
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.central_host import ask_certificate
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.certificates import pair_of_chassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import delete_chassis
-from ansible_collections.c5c3.ovn.plugins.module_utils._northd.central_host import ask_certificate
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.listener import is_listening
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles

@@ -21,14 +21,14 @@ from _pki import Pki, TlsPaths
 from _pods_in_lan import HYPERVISOR, KubeletInLan
 from conftest import until, within
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import PORTS, Ports
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import control_plane, handover, members
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.handover import SouthboundHandover
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.pod_database import PodDatabase
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import PORTS, Ports
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.relays import Relays
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import client
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests import central as manifests
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods.relays import Relays
 
 plane = _control_plane.plane  # a fixture
 

@@ -12,14 +12,14 @@ import ovs.jsonrpc
 from _processor_time import within
 from conftest import DATABASES, MakeCluster, run
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.heartbeat_probe import send_heartbeat
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.listing import list_chassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.registration import LocalChassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound import Southbound
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_rows import DETAILS
 from ansible_collections.c5c3.ovn.plugins.module_utils._connectivity_test import network_ovsdbapp
 from ansible_collections.c5c3.ovn.plugins.module_utils._connectivity_test.network import DesiredNetwork, SwitchPort
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._heartbeat.probe import send_heartbeat
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import Endpoint, parse_endpoints
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.session import Session
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles

@@ -18,11 +18,12 @@ from _rights import Access, Operator, Requests
 from conftest import until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import pod_steps
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.access_review import denied_accesses
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.findings import Kind
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.rights import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.cluster_findings import Kind
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import (
     RIGHTS,
     Right,
     preparation_role,
@@ -31,7 +32,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.righ
     status_agent_rights,
     status_agent_role,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft_pods import steps
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_hypervisors
 
 plane, kubelet, operator = _control_plane.plane, _control_plane.kubelet, _rights.operator  # fixtures
@@ -106,7 +106,7 @@ def test_a_control_plane_with_exactly_these_rights(
     spec["leaderProxy"] = {"enabled": True, "nodeSelector": {"kubernetes.io/os": "linux"}}
 
     # No events are read of a pod that a busy machine starts late.
-    monkeypatch.setattr(steps, "_FIRST_CHECK_SECONDS", 60)
+    monkeypatch.setattr(pod_steps, "_FIRST_CHECK_SECONDS", 60)
     first = plane(spec=spec, **options)
     assert first["northbound"]["verdict"] == first["southbound"]["verdict"] == "healthy"
     operator.replace({**preparation, "rules": []})

@@ -26,7 +26,7 @@ from test_pki_kubernetes import Site
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.node_certificate import NodeCertificate
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 
 site = test_pki_kubernetes.site  # a fixture
 

@@ -15,8 +15,8 @@ import typing as t
 import pytest
 from conftest import RunModule, until, within
 
-from ansible_collections.c5c3.ovn.plugins.module_utils import _control_node
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base import control_node
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft import lock as locks
 
 COLLECTION = "ansible_collections.c5c3.ovn.plugins"
@@ -284,9 +284,7 @@ class TestRunsOfThisControlNode:
 
     @pytest.fixture
     def other(self) -> t.Iterator[subprocess.Popen[str]]:
-        code = (
-            f"from {COLLECTION}.module_utils._control_node import run_name; print(run_name('now'), flush=True); input()"
-        )
+        code = f"from {COLLECTION}.module_utils._base.control_node import run_name; print(run_name('now'), flush=True); input()"
         process = subprocess.Popen(
             [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -298,21 +296,21 @@ class TestRunsOfThisControlNode:
         assert other.stdout is not None
         name = other.stdout.readline().strip()
         assert f"process {other.pid} " in name
-        assert not _control_node.has_ended(name)
+        assert not control_node.has_ended(name)
         os.kill(other.pid, signal.SIGSTOP)
-        assert not _control_node.has_ended(name), "a run that sleeps is no dead one"
+        assert not control_node.has_ended(name), "a run that sleeps is no dead one"
         other.kill()
         stat = pathlib.Path("/proc", str(other.pid), "stat")
         until(lambda: ") Z " in stat.read_text(), "the zombie")
-        assert _control_node.has_ended(name)
+        assert control_node.has_ended(name)
         other.wait(10)
-        assert _control_node.has_ended(name)
+        assert control_node.has_ended(name)
 
     def test_another_process_with_the_same_number_is_not_the_run(self, other: subprocess.Popen[str]) -> None:
         assert other.stdout is not None
         boot, namespace, started = other.stdout.readline().strip().rpartition("[")[2].strip("]").split("/")
         again = f"now on here, process {other.pid} [{boot}/{namespace}/{int(started) - 1}]"
-        assert _control_node.has_ended(again)
+        assert control_node.has_ended(again)
 
     @pytest.mark.parametrize(
         "place",
@@ -322,12 +320,12 @@ class TestRunsOfThisControlNode:
         ],
     )
     def test_nothing_is_known_of_runs_elsewhere(self, place: str) -> None:
-        boot, namespace, started = _control_node.run_name("now").rpartition("[")[2].strip("]").split("/")
+        boot, namespace, started = control_node.run_name("now").rpartition("[")[2].strip("]").split("/")
         elsewhere = place.format(boot=boot, namespace=namespace)
         gone = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True, check=True).stdout.strip()
-        assert _control_node.has_ended(f"now on x, process {gone} [{boot}/{namespace}/{started}]")
-        assert not _control_node.has_ended(f"now on x, process {gone} [{elsewhere}/{started}]")
-        assert not _control_node.has_ended(f"now on x, process {gone}")
+        assert control_node.has_ended(f"now on x, process {gone} [{boot}/{namespace}/{started}]")
+        assert not control_node.has_ended(f"now on x, process {gone} [{elsewhere}/{started}]")
+        assert not control_node.has_ended(f"now on x, process {gone}")
 
     def test_all_tasks_of_a_playbook_belong_to_one_run(self, run_playbook: t.Any, tmp_path: pathlib.Path) -> None:
         """Filters run in workers that end with their task, and in the main process; the name is that of the playbook."""
@@ -352,4 +350,4 @@ class TestRunsOfThisControlNode:
         play = {"hosts": "all", "connection": "local", "gather_facts": False, "vars": variables, "tasks": tasks}
         run_playbook([play])
         ended = (tmp_path / "third").read_text()
-        assert _control_node.has_ended(ended)
+        assert control_node.has_ended(ended)

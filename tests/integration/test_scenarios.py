@@ -18,7 +18,7 @@ from _loopback import LoopbackBackend, LoopbackHost
 from _pods_on_api import Kubelet
 from _scenarios import SCENARIOS, Scenario, plain, play
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 
 plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
 

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 from conftest import RunModule
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._units import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._machine.systemd_units import (
     DesiredUnit,
     enabling_warnings,
     forbidding_verbs,

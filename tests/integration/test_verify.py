@@ -23,7 +23,7 @@ from _raft_contents_lib import insert
 from _vswitch import Vswitch, require_vswitch
 from conftest import MakeCluster, Member, RunModule, until, within
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.wire import Connection

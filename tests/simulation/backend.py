@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Changed, Conflict, Refused, TimedOut, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import (
+    Changed,
+    Conflict,
+    Refused,
+    TimedOut,
+    Unreachable,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Step

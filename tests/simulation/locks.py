@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Conflict, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.lease import RunLease, seconds_left
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.timestamps import format_timestamp

@@ -7,7 +7,7 @@ import contextlib
 import time
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import RoundProgress, next_round
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Run

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.raft import SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.raft_launcher import SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import NO_SID, Member, Permit, Record, render_files
 from simulation.launcher import decide
 from simulation.log import EMPTY, File

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from _scenarios import SCENARIOS, Scenario, plain, play
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused, TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused, TimedOut
 from simulation import events, runs
 from simulation.world import NORTHBOUND, Raft, World
 

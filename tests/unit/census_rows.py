@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._census.rows import EVERY_TABLE, Census, take_census
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.census_rows import EVERY_TABLE, Census, take_census
 
 Row = dict[str, t.Any]
 KUBE_OVN = {"vendor": "kube-ovn"}

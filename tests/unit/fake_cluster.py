@@ -13,7 +13,7 @@ import math
 import re
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster, ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.connection import ApiConnection
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.kinds import KNOWN_KINDS, Kind

@@ -23,5 +23,5 @@ def known_variables() -> set[str]:
         for path in ROOT.glob(pattern):
             known |= set(OUR_NAME.findall(path.read_text(encoding="utf-8")))
     # Read by name in Python: the meaning of a host's addresses, and the option of a role that a filter looks up.
-    known |= set(OUR_NAME.findall((ROOT / "plugins/module_utils/_inventory.py").read_text(encoding="utf-8")))
+    known |= set(OUR_NAME.findall((ROOT / "plugins/module_utils/_base/inventory.py").read_text(encoding="utf-8")))
     return known

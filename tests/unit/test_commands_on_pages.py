@@ -11,8 +11,8 @@ import pytest
 from ansible.parsing.splitter import parse_kv
 from inventory_names import known_variables
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
-from ansible_collections.c5c3.ovn.plugins.module_utils._query import check_query
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.query import check_query
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("roles/*/README.md"))]

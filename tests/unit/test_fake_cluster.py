@@ -7,7 +7,7 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, InvalidInput, Refused, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Conflict, InvalidInput, Refused, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import ExecResult
 
 Object = dict[str, t.Any]

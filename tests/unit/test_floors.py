@@ -11,39 +11,18 @@ TESTS = Path(__file__).resolve().parent / "plugins"
 COLLECTION = ["ansible_collections", "c5c3", "ovn", "plugins", "module_utils"]
 # From the ground up; those of one tuple do not import one another.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    (
-        "_addresses",
-        "_errors",
-        "_files",
-        "_control_node",
-        "_databases",
-        "_progress",
-        "_sentences",
-        "_stop_budget",
-        "_systemd_sandbox",
-        "_tls_options",
-        "_units",
-    ),
-    (
-        "_commands",
-        "_deadline",
-        "_distributions",
-        "_flows",
-        "_inventory",
-        "_launchers",
-        "_neutron",
-        "_processes",
-        "_query",
-    ),
-    ("_awx", "_firewall", "_kubernetes", "_ovsdb", "_packages", "_pki"),
-    ("_raft", "_relay", "_chassis", "_northd", "_connectivity_test"),
-    ("_database", "_heartbeat", "_founding", "_adoption", "_census"),
+    ("_base",),
+    ("_machine", "_neutron"),
+    ("_awx", "_kubernetes", "_ovsdb", "_pki"),
+    ("_chassis", "_connectivity_test"),
+    ("_raft",),
+    ("_daemons",),
     ("_api", "_host"),
-    ("_manifests", "_raft_pods"),
+    ("_manifests",),
     ("_agent",),
     ("_control_plane", "_hypervisors", "_report", "_roles"),
-    ("_precheck_kubernetes",),
-    ("_operator", "_precheck"),
+    ("_precheck",),
+    ("_operator",),
 )
 FLOOR_OF = {package: number for number, packages in enumerate(FLOORS) for package in packages}
 
@@ -100,7 +79,7 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
 ACROSS_FILES = {
     "module_utils/_manifests/test_every_field_has_an_effect.py": "every field of the schemas, through all that reads it",
     "module_utils/_manifests/test_pod_requests.py": "requests of all containers, through all builders of pods",
-    "module_utils/_manifests/test_stop_budget.py": "_stop_budget.py in units, manifests and the launcher",
+    "module_utils/_manifests/test_stop_budget.py": "_base/stop_budget.py in units, manifests and the launcher",
     "module_utils/_raft/test_adoption.py": "maintenance.py, plan.py and simulate.py with members that others run",
     "module_utils/_raft/test_dead_ends.py": "plan.py and simulate.py in situations that once stopped every run",
     "plugin_utils/test_waits_for.py": "the files of plugins/action that say what a module waits for",

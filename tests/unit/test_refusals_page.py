@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from test_messages import messages
+from test_messages import SHELL_SCRIPTS, messages
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "troubleshooting.md"
@@ -50,7 +50,7 @@ def in_the_source() -> set[str]:
     for path in ROOT.glob("plugins/module_utils/**/*.py"):
         code = path.read_text(encoding="utf-8")
         found |= {normalized(text) for text in messages(code)}
-        if path.parent.name == "_launchers":
+        if path.name in SHELL_SCRIPTS:
             found |= {normalized(SHELL_VARIABLE.sub("…", answer)) for answer in ANSWER.findall(code)}
     for pattern in ("roles/*/tasks/*.yml", "playbooks/**/*.yml"):
         for path in ROOT.glob(pattern):

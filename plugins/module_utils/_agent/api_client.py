@@ -12,7 +12,16 @@ import threading
 import typing as t
 import urllib.parse
 
-from .._errors import BadAnswer, CertificateProblem, Conflict, InvalidInput, OvnError, Refused, TimedOut, Unreachable
+from .._base.errors import (
+    BadAnswer,
+    CertificateProblem,
+    Conflict,
+    InvalidInput,
+    OvnError,
+    Refused,
+    TimedOut,
+    Unreachable,
+)
 from .log import as_ovn_error
 from .stoppable_thread import StoppableThread
 

@@ -16,6 +16,8 @@ import time
 import typing as t
 
 from .._api.chassis_settings import DEFAULT, Settings, checked, options_of, settings_of
+from .._base.deadline import Deadline
+from .._base.errors import Conflict, InvalidInput, OvnError, Refused, TimedOut
 from .._chassis import external_ids, ownership
 from .._chassis.addresses import node_addresses
 from .._chassis.database import DATABASE, LocalDatabase
@@ -25,12 +27,10 @@ from .._chassis.operations import ROOT
 from .._chassis.plan import ChassisPlan, ObservedChassis, desired_chassis, diff_of, make_plan
 from .._chassis.provider_networks import read_network_warnings
 from .._chassis.registration import chassis_of, clash_with
-from .._deadline import Deadline
-from .._errors import Conflict, InvalidInput, OvnError, Refused, TimedOut
+from .._machine.unix_sockets import foreign_control_sockets, read_listening
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.rows import decode, transact
 from .._ovsdb.tls_files import TlsFiles
-from .._processes.unix_sockets import foreign_control_sockets, read_listening
 from .api_client import Api
 from .chassis_heartbeat import ChassisHeartbeat
 from .files import file_state, replace_file

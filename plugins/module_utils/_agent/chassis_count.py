@@ -11,10 +11,10 @@ import contextlib
 import typing as t
 
 from .._api.status_conditions import ChassisCount
+from .._base.databases import DATABASE_NAMES
+from .._base.errors import BadAnswer, OvnError
 from .._chassis.heartbeats import describe_chassis, late_names
 from .._chassis.southbound_rows import chassis_rows, last_heartbeat, private_rows
-from .._databases import DATABASE_NAMES
-from .._errors import BadAnswer, OvnError
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .log import as_ovn_error

@@ -25,6 +25,8 @@ from .._api.chassis_status import (
     with_datapath,
 )
 from .._api.names import API_VERSION
+from .._base.deadline import Deadline
+from .._base.errors import Conflict, InvalidInput, OvnError, Refused
 from .._chassis import external_ids
 from .._chassis.database import DATABASE
 from .._chassis.datapath_reader import DatapathWatch
@@ -33,8 +35,6 @@ from .._chassis.lookup import ask_any, read_rows, spread
 from .._chassis.operations import ROOT
 from .._chassis.registration import LocalChassis, chassis_of, unregistered
 from .._chassis.southbound_rows import ANY_ROW, IDENTITY, chassis_rows, conditions_of, last_heartbeat
-from .._deadline import Deadline
-from .._errors import Conflict, InvalidInput, OvnError, Refused
 from .._kubernetes.timestamps import time_of
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.rows import decode, transact

@@ -15,7 +15,7 @@ import typing as t
 
 from .._api.chassis_status import READY, ChassisFacts, ObservedAnswer, condition_of, observe_answers, status_of_agent
 from .._api.names import API_VERSION, MACHINE, chassis_labels, label_selector
-from .._errors import Conflict, InvalidInput, OvnError
+from .._base.errors import Conflict, InvalidInput, OvnError
 from .answer_watch import DEFAULT_INTERVAL
 from .api_client import Api, Mirror, Object
 from .heartbeat_sender import grace, round_pause

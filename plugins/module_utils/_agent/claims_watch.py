@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import typing as t
 
+from .._base.databases import DATABASE_NAMES
+from .._base.deadline import Deadline
+from .._base.errors import OvnError
 from .._chassis.claims import CLAIMS, conflicting_claims
-from .._databases import DATABASE_NAMES
-from .._deadline import Deadline
-from .._errors import OvnError
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import decode
 from .._ovsdb.select import TableReader

@@ -6,8 +6,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._databases import DATABASE_NAMES
-from .._errors import OvnError
+from .._base.databases import DATABASE_NAMES
+from .._base.errors import OvnError
 from .._ovsdb.tls_files import TlsFiles
 from .._raft.answer import Answer
 from .._raft.contents import Contents, compare, read_all

@@ -13,9 +13,9 @@ import typing as t
 from .._api.certificate_status import ObservedCertificates
 from .._api.observer_settings import CertificateFiles, Intervals
 from .._api.status_conditions import ChassisCount
-from .._database.schema_update import Schemas, image_schema_version
-from .._databases import DATABASE_NAMES, DATABASES, Database
-from .._errors import OvnError
+from .._base.databases import DATABASE_NAMES, DATABASES, Database
+from .._base.errors import OvnError
+from .._daemons.schema_update import Schemas, image_schema_version
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .._raft.answer import Answer, failed_answer

@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import typing as t
 
-from .._databases import DATABASE_NAMES
-from .._errors import OvnError
+from .._base.databases import DATABASE_NAMES
+from .._base.errors import OvnError
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import select, write
 from .._ovsdb.tls_files import TlsFiles

@@ -13,9 +13,9 @@ import typing as t
 
 from .._api.observer_settings import CertificateFiles, Intervals, endpoints_of, needed
 from .._api.status import machines_status
-from .._database.schema_update import FOLDER
-from .._databases import DATABASES, OVSDB_ELECTION_TIMER
-from .._errors import OvnError
+from .._base.databases import DATABASES, OVSDB_ELECTION_TIMER
+from .._base.errors import OvnError
+from .._daemons.schema_update import FOLDER
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .._raft.record_dir import read_record

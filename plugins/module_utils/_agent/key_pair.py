@@ -9,7 +9,7 @@ import subprocess
 import time
 import typing as t
 
-from .._errors import OvnError, Refused
+from .._base.errors import OvnError, Refused
 from .files import replace_file
 
 KEY, CERTIFICATE = "tls.key", "tls.crt"

@@ -21,8 +21,8 @@ import time
 import typing as t
 
 from .._api.observer_settings import endpoints_of, needed
-from .._databases import DATABASE_NAMES, DATABASES
-from .._errors import InvalidInput, OvnError
+from .._base.databases import DATABASE_NAMES, DATABASES
+from .._base.errors import InvalidInput, OvnError
 from .._ovsdb.endpoint import Endpoint, parse_endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .._raft.answer import Answer

@@ -7,7 +7,7 @@ import datetime
 import sys
 import threading
 
-from .._errors import BadAnswer, OvnError
+from .._base.errors import BadAnswer, OvnError
 
 
 def as_ovn_error(error: Exception) -> OvnError:

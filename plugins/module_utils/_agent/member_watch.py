@@ -11,9 +11,9 @@ import time
 import typing as t
 
 from .._api.status import pod_of
-from .._database.schema_update import parse_schema_version
-from .._deadline import Deadline
-from .._errors import OvnError, TimedOut
+from .._base.deadline import Deadline
+from .._base.errors import OvnError, TimedOut
+from .._daemons.schema_update import parse_schema_version
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.server import read_databases
 from .._ovsdb.tls_files import TlsFiles

@@ -16,8 +16,8 @@ import shutil
 import time
 import typing as t
 
-from .._errors import Conflict, OvnError, Refused
-from .._tls_options import CHASSIS_SIGNER, CHASSIS_USAGES, COMMON_NAME
+from .._base.errors import Conflict, OvnError, Refused
+from .._base.tls_options import CHASSIS_SIGNER, CHASSIS_USAGES, COMMON_NAME
 from .api_client import Api
 from .files import file_state, replace_file
 from .key_pair import CERTIFICATE, KEY, CertificateInUse, format_moment, make_request, read_pair, request_path

@@ -12,8 +12,8 @@ import threading
 import typing as t
 
 from .._api.leader_labels import NORTHD, label_patch
-from .._deadline import Deadline
-from .._errors import InvalidInput, OvnError, Unreachable
+from .._base.deadline import Deadline
+from .._base.errors import InvalidInput, OvnError, Unreachable
 from .._ovsdb.unixctl import appctl
 from .api_client import Api
 from .log import Log

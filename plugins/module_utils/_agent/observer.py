@@ -19,8 +19,8 @@ from .._api.names import UNRESTRICTED_STATUS
 from .._api.observer_settings import ALIVE_FILE, ObserverSettings
 from .._api.outside_addresses import follow
 from .._api.status import cluster_status, pod_of, rolled_out
-from .._databases import DATABASES, OVSDB_ELECTION_TIMER, PORTS
-from .._errors import OvnError
+from .._base.databases import DATABASES, OVSDB_ELECTION_TIMER, PORTS
+from .._base.errors import OvnError
 from .._kubernetes.rollout_progress import PendingItem, pending_items
 from .._raft.record import parse_record
 from .._raft.verdict import Verdict

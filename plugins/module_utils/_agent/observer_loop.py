@@ -8,7 +8,7 @@ import threading
 import typing as t
 
 from .._api.observer_settings import CertificateFiles, Intervals
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .control_plane_watch import ControlPlaneWatch

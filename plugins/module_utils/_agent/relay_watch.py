@@ -6,9 +6,9 @@ from __future__ import annotations
 import functools
 import typing as t
 
-from .._databases import DATABASE_NAMES
-from .._deadline import Deadline
-from .._errors import OvnError
+from .._base.databases import DATABASE_NAMES
+from .._base.deadline import Deadline
+from .._base.errors import OvnError
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.server import ServerRow, query_server
 from .._ovsdb.tls_files import TlsFiles

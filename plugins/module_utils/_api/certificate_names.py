@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._databases import DATABASES, Database
-from .._inventory import as_list
+from .._base.databases import DATABASES, Database
+from .._base.inventory import as_list
 from .names import CLIENT_SERVICES
 
 _CONNECTIONS: dict[Database, str] = {

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.errors import InvalidInput, OvnError
 from .._chassis.external_ids import TEXT, ArgumentSpec
 from .._chassis.options import CHASSIS_OPTIONS
-from .._errors import InvalidInput, OvnError
 
 if t.TYPE_CHECKING:
     from .._chassis.addresses import Address

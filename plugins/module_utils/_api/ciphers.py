@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 import ssl
 
-from .._errors import InvalidInput
-from .._tls_options import CIPHERS_PATTERN, DEFAULT_CIPHERS
+from .._base.errors import InvalidInput
+from .._base.tls_options import CIPHERS_PATTERN, DEFAULT_CIPHERS
 
 
 def check_ciphers(option: str, ciphers: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import Refused
+from .._base.errors import Refused
 from .fields import Schema
 from .hypervisor_spec import CHASSIS_SPEC
 from .names import GROUP, MANAGER, Object

@@ -6,8 +6,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from .._database.settings import TIMER_MAXIMUM, TIMER_MINIMUM
-from .._databases import DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, TITLES, Database
+from .._base.databases import DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, TITLES, Database
+from .._daemons.database_settings import TIMER_MAXIMUM, TIMER_MINIMUM
 from .._kubernetes.quantity import PATTERN
 from . import pod_fields
 from .declaration import Metadata, declare, part

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ipaddress
 import typing as t
 
-from .._databases import DATABASES, PORTS, Database
+from .._base.databases import DATABASES, PORTS, Database
 from .names import Object, member_host, member_name
 from .outside_addresses import addresses_of_node, host_of_pod, split_endpoint
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._databases import PORTS, Database
+from .._base.databases import PORTS, Database
 
 Object = dict[str, t.Any]
 Component = t.Literal[

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .._northd.command_line import DEFAULT_THREADS
+from .._daemons.northd_command import DEFAULT_THREADS
 from . import pod_fields
 from .declaration import declare
 from .fields import number

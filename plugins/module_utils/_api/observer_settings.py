@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import typing as t
 
-from .._database.schema_update import FOLDER
-from .._databases import DATABASES
-from .._errors import InvalidInput
+from .._base.databases import DATABASES
+from .._base.errors import InvalidInput
+from .._base.tls_options import CLIENT_CA_VARIABLE
+from .._daemons.schema_update import FOLDER
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.tls_files import TlsFiles
-from .._tls_options import CLIENT_CA_VARIABLE
 
 ALIVE_FILE = "/run/ovn/observer-alive"
 COMPARE_SECONDS = 3600.0  # between two comparisons of the contents of members: each costs them time

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._addresses import canonical, literal
+from .._base.ip_addresses import canonical, literal
 
 Object = t.Mapping[str, t.Any]
 

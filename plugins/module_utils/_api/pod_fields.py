@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 from .._kubernetes.quantity import PATTERN, canonical_quantity
 from .declaration import Metadata, declare, part
 from .fields import ACCOUNT, PRIORITY_CLASS, Schema, listing, mapping, record, rule, text

@@ -9,8 +9,8 @@ import ipaddress
 import re
 import typing as t
 
-from .._databases import DATABASES
-from .._errors import InvalidInput
+from .._base.databases import DATABASES
+from .._base.errors import InvalidInput
 from .._neutron.agent_container import is_ours
 from .._neutron.metadata_agent import extensions_problem
 from .names import CLIENT_CA_KEY, MOST_MEMBERS, database_name, leader_proxy_name, member_name

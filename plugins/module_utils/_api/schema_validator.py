@@ -7,7 +7,7 @@ import functools
 import re
 import typing as t
 
-from .._errors import Refused
+from .._base.errors import Refused
 
 _END = re.compile(r"\$$")
 

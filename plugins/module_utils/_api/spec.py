@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from .._databases import DATABASES, PORTS, TITLES, Database
+from .._base.databases import DATABASES, PORTS, TITLES, Database
 from . import pod_fields
 from .database_spec import DatabaseSpec, database_part
 from .declaration import Metadata, declare, optional_part, part, read, schema_of

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._addresses import literal
-from .._database.schema_update import Schemas
-from .._databases import DATABASES, TITLES
+from .._base.databases import DATABASES, TITLES
+from .._base.ip_addresses import literal
+from .._daemons.schema_update import Schemas
 from .._kubernetes.rollout_progress import PendingItem
 from .._raft.answer import host_of
 from .._raft.verdict import Verdict

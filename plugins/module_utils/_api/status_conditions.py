@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._database.schema_update import Schemas, schema_gap
-from .._databases import DATABASES, TITLES
+from .._base.databases import DATABASES, TITLES
+from .._daemons.schema_update import Schemas, schema_gap
 from .._kubernetes.rollout_progress import PendingItem
 from .conditions import StatusCondition, repeat_condition
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from .._tls_options import CIPHERS_PATTERN, DEFAULT_CIPHERS
+from .._base.tls_options import CIPHERS_PATTERN, DEFAULT_CIPHERS
 from .declaration import declare, optional_part, part
 from .fields import rule, text
 from .rules import SAME_TLS

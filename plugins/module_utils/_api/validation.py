@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 from .schema_validator import validator_class
 from .validation_messages import list_mistakes
 

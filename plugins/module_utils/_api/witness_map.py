@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import Conflict
+from .._base.errors import Conflict
 from .._raft.cluster_witness import KEY, ClusterWitness, parse_cluster_witness, render_cluster_witness
 
 Object = t.Any  # a Kubernetes object as JSON has it

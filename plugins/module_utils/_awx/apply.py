@@ -6,9 +6,9 @@ from __future__ import annotations
 import time
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import Refused, TimedOut
-from .._sentences import list_names
+from .._base.deadline import Deadline
+from .._base.errors import Refused, TimedOut
+from .._base.sentences import list_names
 from .client import AwxClient
 from .desired import DesiredObject, desired_objects
 from .kinds import credential_slot

@@ -13,7 +13,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from .._errors import BadAnswer, CertificateProblem, InvalidInput, Refused, TimedOut, Unreachable
+from .._base.errors import BadAnswer, CertificateProblem, InvalidInput, Refused, TimedOut, Unreachable
 
 PAGE_SIZE = 200  # the most that AWX returns
 Json = dict[str, t.Any]
@@ -54,7 +54,7 @@ def _context(ca_certificate: str, validate_certs: bool) -> ssl.SSLContext:
 
 
 class AwxClient:
-    """One AWX. `request` raises a class of `_errors`; `what` is what the request is for, in words that follow "AWX did not".
+    """One AWX. `request` raises a class of `_base.errors`; `what` is what the request is for, in words that follow "AWX did not".
 
     `host`: URL; `token`, or `username` and `password`; `ca_certificate`: file; `timeout`: seconds of one request.
     """

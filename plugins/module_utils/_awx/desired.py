@@ -6,8 +6,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._errors import InvalidInput
-from .._inventory import as_list
+from .._base.errors import InvalidInput
+from .._base.inventory import as_list
 from .kinds import KIND_OF, KINDS, MARK, NOTIFICATIONS, REFERENCES
 
 Json = dict[str, t.Any]

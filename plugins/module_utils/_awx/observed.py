@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._errors import Refused
+from .._base.errors import Refused
 from .client import AwxClient
 from .desired import DesiredObject
 from .kinds import KIND_OF, KINDS, MARK, REFERENCES, credential_slot

@@ -10,8 +10,8 @@ import socket
 import struct
 import typing as t
 
-from .._addresses import canonical
-from .._errors import OvnError, Refused
+from .._base.errors import OvnError, Refused
+from .._base.ip_addresses import canonical
 
 IpAddress = t.Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import InvalidInput, Refused
+from .._base.errors import InvalidInput, Refused
 from .external_ids import checked_datapath_type
 from .text import checked_device
 

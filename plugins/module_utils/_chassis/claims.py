@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._addresses import canonical
+from .._base.ip_addresses import canonical
 from .._ovsdb.rows import as_list
 from .lists import read_items
 from .southbound_rows import Columns, Tables, value_of

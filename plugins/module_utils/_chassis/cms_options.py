@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 from .lists import ZONES, read_cms_options, read_zones
 from .text import checked_word
 

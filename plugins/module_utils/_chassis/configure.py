@@ -7,8 +7,8 @@ import functools
 import socket
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import InvalidInput, OvnError, Refused
+from .._base.deadline import Deadline
+from .._base.errors import InvalidInput, OvnError, Refused
 from .._ovsdb.endpoint import Endpoint, parse_endpoint, parse_endpoints
 from .._ovsdb.tls_files import TlsFiles
 from . import external_ids, ownership

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import Conflict, Refused, TimedOut
+from .._base.deadline import Deadline
+from .._base.errors import Conflict, Refused, TimedOut
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import Operation, as_list, as_optional, decode, transact
 from .._ovsdb.tls_files import TlsFiles

@@ -8,14 +8,14 @@ import os
 import time
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import OvnError
+from .._base.deadline import Deadline
+from .._base.errors import OvnError
+from .._machine.proc import PROC, running_programs
+from .._machine.unix_sockets import control_sockets
 from .._ovsdb.endpoint import Endpoint, parse_endpoint
 from .._ovsdb.tls_files import NO_TLS
 from .._ovsdb.unixctl import appctl
 from .._ovsdb.wire import Connection
-from .._processes.proc import PROC, running_programs
-from .._processes.unix_sockets import control_sockets
 from .database import DATABASE
 from .datapath import Lookups, parse_conntrack_zones, parse_lookups, uplinks_down
 from .external_ids import integration_bridge, settings_in_use
@@ -24,7 +24,7 @@ from .provider_networks import INTERFACE_COLUMNS, PORT_COLUMNS
 
 _PROGRAM = "ovs-vswitchd"
 _APART = 1.0  # seconds between two readings of the counters, at least
-# Seconds that a new ovs-vswitchd may wait for the flows of the integration bridge: `await_flows` of `_launchers/flows.py` begins its last reading before 60 s.
+# Seconds that a new ovs-vswitchd may wait for the flows of br-int: `await_flows` of `_daemons/flow_restore.py` begins its last reading before 60 s.
 _RESTART = 75.0
 _TABLES = {
     "Open_vSwitch": ["external_ids", "other_config"],

@@ -6,7 +6,7 @@ from __future__ import annotations
 import socket
 import typing as t
 
-from .._errors import OvnError, Refused
+from .._base.errors import OvnError, Refused
 
 
 def refuse_missing_devices(new_ports: t.Mapping[str, str], place: str, next_step: str) -> None:

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._addresses import canonical, literal
-from .._errors import InvalidInput
-from .._inventory import as_list
+from .._base.errors import InvalidInput
+from .._base.inventory import as_list
+from .._base.ip_addresses import canonical, literal
 from .._ovsdb.endpoint import one_spelling, parse_endpoint
 from .lists import read_bridge_mappings, read_items, read_mac_mappings, read_remotes
 from .text import checked_device, checked_word, format_value

@@ -7,9 +7,9 @@ import os
 import socket
 import typing as t
 
-from .._databases import DATABASE_NAMES
-from .._deadline import Deadline
-from .._errors import OvnError
+from .._base.databases import DATABASE_NAMES
+from .._base.deadline import Deadline
+from .._base.errors import OvnError
 from .._ovsdb.endpoint import parse_endpoint
 from .._ovsdb.rows import select
 from .._ovsdb.tls_files import NO_TLS

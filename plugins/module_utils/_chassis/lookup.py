@@ -7,8 +7,8 @@ import functools
 import typing as t
 import zlib
 
-from .._databases import DATABASE_NAMES, TITLES
-from .._deadline import Deadline
+from .._base.databases import DATABASE_NAMES, TITLES
+from .._base.deadline import Deadline
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.first_answer import first_answer
 from .._ovsdb.rows import Caller, decode, transact

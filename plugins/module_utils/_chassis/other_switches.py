@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import typing as t
 
-from .._processes.supervisor import Supervisor
-from .._sentences import list_names
+from .._base.sentences import list_names
+from .._machine.supervisor import Supervisor
 
 OWN_UNIT = "c5c3-ovn-controller.service"
 DATAPATH = "ovs-system"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._deadline import Deadline
+from .._base.deadline import Deadline
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import as_list, decode
 from .._ovsdb.tls_files import TlsFiles

@@ -6,7 +6,7 @@ from __future__ import annotations
 import types
 import typing as t
 
-from .._errors import InvalidInput, Refused
+from .._base.errors import InvalidInput, Refused
 from . import bridges as br
 from . import cms_options, external_ids, ownership, preserve
 from .lists import read_cms_options

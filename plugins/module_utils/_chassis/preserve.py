@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import Refused
+from .._base.errors import Refused
 from .bridges import Bridge, BridgePlan, DesiredBridge
 from .external_ids import BRIDGE, INTEGRATION_BRIDGE, SYSTEM_ID, DesiredValue
 from .text import format_value

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._deadline import Deadline
+from .._base.deadline import Deadline
 from .._ovsdb.rows import as_list, as_optional, decode
 from .bridges import OVN_PORT_KEYS, DesiredBridge
 from .external_ids import BRIDGE_MAPPINGS, SYSTEM_ID, settings_in_use

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._sentences import list_names
+from .._base.sentences import list_names
 from . import cms_options, external_ids, ownership
 from .bridges import Bridge, BridgePlan, BridgePort
 from .plan import ChassisPlan, ObservedChassis, put_record

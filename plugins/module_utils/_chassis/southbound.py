@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import typing as t
 
-from .._databases import DATABASE_NAMES
-from .._deadline import Deadline
-from .._errors import TimedOut
+from .._base.databases import DATABASE_NAMES
+from .._base.deadline import Deadline
+from .._base.errors import TimedOut
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.session import Session
 from .._ovsdb.tls_files import TlsFiles

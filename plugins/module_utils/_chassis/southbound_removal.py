@@ -7,9 +7,9 @@ import functools
 import time
 import typing as t
 
-from .._databases import DATABASE_NAMES
-from .._deadline import Deadline
-from .._errors import Conflict, OvnError, Refused, Unreachable
+from .._base.databases import DATABASE_NAMES
+from .._base.deadline import Deadline
+from .._base.errors import Conflict, OvnError, Refused, Unreachable
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import Caller, select, transact, write
 from .._ovsdb.server import SERVER_QUERY, databases_in

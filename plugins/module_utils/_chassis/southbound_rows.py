@@ -7,7 +7,7 @@ import collections.abc
 import dataclasses
 import typing as t
 
-from .._addresses import canonical
+from .._base.ip_addresses import canonical
 from .._ovsdb.rows import Operation, as_list
 from .cms_options import owner_in
 from .external_ids import CMS_OPTIONS

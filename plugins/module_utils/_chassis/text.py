@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 
 
 def format_value(value: str) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._errors import Refused
+from .._base.errors import Refused
 from .._ovsdb.rows import decode
 
 DATABASE = "Open_vSwitch"

@@ -15,8 +15,8 @@ import struct
 import time
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import OvnError, Refused, Unreachable
+from .._base.deadline import Deadline
+from .._base.errors import OvnError, Refused, Unreachable
 from .icmp import IPV4, Tally, echo_reply_sequence, echo_request, version_of
 
 FOLDER = "/run/netns"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._errors import Refused
+from .._base.errors import Refused
 
 MARK = "c5c3-ovn-test-network"  # in external_ids, with the name of the test network
 COMMENT = "c5c3.ovn.ovn_test_network"

@@ -6,8 +6,8 @@ from __future__ import annotations
 import functools
 import typing as t
 
-from .._databases import DATABASE_NAMES
-from .._deadline import Deadline
+from .._base.databases import DATABASE_NAMES
+from .._base.deadline import Deadline
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.first_answer import first_answer
 from .._ovsdb.rows import Caller, Operation, as_list, decode, expect, transact, write

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._deadline import Deadline
+from .._base.deadline import Deadline
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.northbound import Command, NorthboundSession
 from .._ovsdb.session import Condition, Row

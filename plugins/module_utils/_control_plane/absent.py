@@ -8,9 +8,9 @@ import time
 import typing as t
 
 from .._api.names import MANAGER, Object, labels, lease_name, record_name, witness_name
-from .._databases import DATABASES
-from .._deadline import Deadline
-from .._errors import TimedOut
+from .._base.databases import DATABASES
+from .._base.deadline import Deadline
+from .._base.errors import TimedOut
 from .._kubernetes.apply import Key, ObjectChange, OnChange
 from .._kubernetes.client import Cluster
 from .._kubernetes.lease import RunLease, check_lease, holder_identity

@@ -8,12 +8,12 @@ import functools
 import typing as t
 
 from .._api.names import CLIENT_CA_KEY, MANAGER
-from .._databases import DATABASES, Database
-from .._errors import Refused
+from .._base.databases import DATABASES, Database
+from .._base.errors import Refused
+from .._base.tls_options import certificates_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.secret_files import read_config_map, read_secret
 from .._manifests.ca_bundle import Bundle, bundle_in_use, declared_bundle, pod_of
-from .._tls_options import certificates_of
 from .desired import DesiredCluster
 from .observed_state import ObservedCluster
 

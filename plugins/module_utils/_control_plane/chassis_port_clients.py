@@ -8,14 +8,14 @@ from __future__ import annotations
 import ipaddress
 import typing as t
 
+from .._base.databases import DATABASE_NAMES, PORTS
+from .._base.deadline import Deadline
+from .._base.errors import OvnError, Refused, Unreachable
 from .._chassis.southbound_rows import IDENTITY
-from .._databases import DATABASE_NAMES, PORTS
-from .._deadline import Deadline
-from .._errors import OvnError, Refused, Unreachable
-from .._firewall.connections import Address, EstablishedConnection, find_strangers, parse_connections
-from .._firewall.ruleset import PortFilter
 from .._kubernetes.client import Cluster
 from .._kubernetes.rollout_progress import CONTAINER, has_relay
+from .._machine.connections import Address, EstablishedConnection, find_strangers, parse_connections
+from .._machine.ruleset import PortFilter
 from .._ovsdb.rows import select
 from .database_pods import DatabasePods
 from .desired import DesiredCluster

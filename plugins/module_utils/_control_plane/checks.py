@@ -8,7 +8,7 @@ import typing as t
 
 from .._api.names import Object, leader_proxy_name
 from .._api.service_accounts import account_change, central_accounts, given_accounts
-from .._databases import DATABASES, Database
+from .._base.databases import DATABASES, Database
 from .._kubernetes.apply import key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.service_accounts import missing_account_problem, refuse_accounts
@@ -18,8 +18,6 @@ from .._raft.observation import Observation
 from .._raft.plan import plan_round
 from .._raft.record_checks import refuse_by_record
 from .._raft.step import Run
-from .._raft_pods.record_store import RecordStore
-from .._raft_pods.witness_store import WitnessStore
 from .chassis_port_clients import check_clients
 from .desired import DesiredCluster, desired_definitions
 from .leader_proxy import refuse_published_removal, unpublished_warning
@@ -27,9 +25,11 @@ from .manifests import ClusterManifests
 from .members import first_replicas, run_for_database
 from .observed_state import ObservedCluster, refuse_neighbors
 from .ports import PortClash, find_port_clashes, refuse_port_clashes
+from .record_store import RecordStore
 from .recreate_claims import find_claims_to_recreate
 from .relay_role import role_change
 from .storage import check_claims
+from .witness_store import WitnessStore
 from .witnesses import find_witnesses
 
 

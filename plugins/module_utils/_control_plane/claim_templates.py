@@ -6,14 +6,14 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
-from .._databases import Database
-from .._errors import Refused
+from .._base.databases import Database
+from .._base.errors import Refused
 from .._kubernetes.apply import ObjectChange, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.lease import RunLease, check_lease
 from .._kubernetes.progress import Progress
 from .._kubernetes.rollout_progress import is_terminating
-from .._raft_pods.backend import DatabaseRollout
+from .database_rollout import DatabaseRollout
 from .desired import DesiredCluster
 from .objects import ClusterObjects
 from .recreate_claims import claims_message, delete_pending_claims, find_claims_to_recreate, member_of

@@ -10,27 +10,27 @@ import functools
 import typing as t
 
 from .._api.names import Object, database_name, labels, lease_name, northd_name, observer_name
-from .._database.schema_update import schema_gap
-from .._databases import DATABASES, Database
-from .._deadline import Deadline
-from .._errors import OvnError, Refused
+from .._base.databases import DATABASES, Database
+from .._base.deadline import Deadline
+from .._base.errors import OvnError, Refused
+from .._daemons.schema_update import schema_gap
 from .._kubernetes.apply import ObjectChange, key_of, prune
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied
 from .._kubernetes.lease import RunLease, check_lease, holder_identity
 from .._kubernetes.progress import Progress
 from .._kubernetes.timestamps import format_timestamp
-from .._raft_pods.backend import DatabaseRollout
-from .._raft_pods.observed import ObservedDatabase, RunContext
 from .ca_bundles import refuse_bundles_without_authorities
 from .checks import check_cluster
 from .claim_templates import ClaimTemplates
+from .database_rollout import DatabaseRollout
 from .desired import DesiredCluster, check_unchanged, is_config, is_later, is_listeners, keep_claims, template_changes
 from .endpoints import ControlPlaneAddress, Endpoints, find_endpoints
 from .handover import SouthboundHandover
 from .leader_proxy import await_leader_proxy
 from .manifests import ClusterManifests
 from .objects import ClusterObjects
+from .observed_members import ObservedDatabase, RunContext
 from .observed_state import ObservedCluster, read_state
 from .ports import repair_ports
 from .rollouts import roll_out_databases

@@ -6,9 +6,9 @@ from __future__ import annotations
 import functools
 import typing as t
 
-from .._databases import STEMS, TITLES, Database
-from .._deadline import Deadline
-from .._errors import Unreachable
+from .._base.databases import STEMS, TITLES, Database
+from .._base.deadline import Deadline
+from .._base.errors import Unreachable
 from .._kubernetes.client import Cluster
 from .._kubernetes.pods import list_pods
 from .._kubernetes.rollout_progress import is_database_container_running

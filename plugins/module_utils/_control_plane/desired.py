@@ -22,8 +22,8 @@ from .._api.names import (
     witness_name,
 )
 from .._api.spec import ClusterSpec, parse_spec
-from .._databases import DATABASES, Database
-from .._errors import InvalidInput, Refused
+from .._base.databases import DATABASES, Database
+from .._base.errors import InvalidInput, Refused
 from .._kubernetes.apply import ObjectChange, key_of
 from .observed_state import ObservedCluster, claim_templates
 

@@ -18,8 +18,8 @@ from .._api.endpoints import (
 )
 from .._api.names import CLUSTER_IPS_STATUS, PROXY_STATUS, SERVICE_STATUS, UNRESTRICTED_STATUS, Object, member_name
 from .._api.spec import ClusterSpec
-from .._databases import DATABASES, Database
-from .._errors import Refused
+from .._base.databases import DATABASES, Database
+from .._base.errors import Refused
 from .._kubernetes.client import Cluster
 from .leader_proxy import publishable_endpoints, published_endpoints
 

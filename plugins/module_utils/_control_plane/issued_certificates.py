@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 
 from .._api.names import API_VERSION, Object, issued_certificates_name, metadata, owner_reference
-from .._errors import Conflict
+from .._base.errors import Conflict
 from .._kubernetes.client import Cluster
 from .._pki.issued import FILE_NAME, IssuedCertificate, IssuedChange, merge_list, parse_list, render_list
 

@@ -9,9 +9,9 @@ import typing as t
 from .._api.endpoints import proxy_endpoints
 from .._api.names import PROXY_STATUS, Object, label_selector, leader_proxy_name, selector
 from .._api.spec import ClusterSpec
-from .._databases import DATABASES, Database
-from .._deadline import Deadline
-from .._errors import Refused
+from .._base.databases import DATABASES, Database
+from .._base.deadline import Deadline
+from .._base.errors import Refused
 from .._kubernetes.client import Cluster
 from .._kubernetes.rollout_progress import generation_observed
 from .._kubernetes.workload_watch import watch_until

@@ -8,8 +8,8 @@ import typing as t
 
 from .._agent.archive import build_archive
 from .._api.names import Object
-from .._databases import Database
-from .._launchers.raft import SCRIPT
+from .._base.databases import Database
+from .._daemons.raft_launcher import SCRIPT
 from .._manifests.central import central_manifests
 from .desired import DesiredCluster
 

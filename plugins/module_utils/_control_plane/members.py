@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .._api.names import raft_address
-from .._databases import Database
+from .._base.databases import Database
 from .._raft.record import Record
 from .._raft.step import PODS, Run
 from .desired import DesiredCluster

@@ -6,8 +6,8 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
-from .._databases import DATABASES, Database
-from .._errors import Changed, Conflict, Refused
+from .._base.databases import DATABASES, Database
+from .._base.errors import Changed, Conflict, Refused
 from .._kubernetes.apply import Key, ObjectChange, converge, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied

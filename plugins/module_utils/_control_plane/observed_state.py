@@ -9,8 +9,8 @@ import time
 
 from .._api.crds import custom_resource_definitions
 from .._api.names import API_VERSION, CONFIG_NAME, Object, record_name, witness_name
-from .._databases import DATABASES, Database
-from .._errors import Refused, TimedOut
+from .._base.databases import DATABASES, Database
+from .._base.errors import Refused, TimedOut
 from .._kubernetes.apply import Key, key_of, list_objects
 from .._kubernetes.client import Cluster
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 import typing as t
 
-from .._database.converge import MemberState
-from .._database.member import committed, member_state, read_settings
-from .._database.settings import Layout, ObservedSettings
-from .._errors import BadAnswer, OvnError, Unreachable
+from .._base.errors import BadAnswer, OvnError, Unreachable
+from .._daemons.database_converge import MemberState
+from .._daemons.database_member import committed, member_state, read_settings
+from .._daemons.database_settings import Layout, ObservedSettings
 from .._kubernetes.client import Cluster
 from .._kubernetes.lease import RunLease
 from .._ovsdb.rows import Operation, write

@@ -9,7 +9,7 @@ import json
 import typing as t
 
 from .._api.names import Object
-from .._errors import Conflict, Refused
+from .._base.errors import Conflict, Refused
 from .._kubernetes.apply import Key, ObjectChange, OnChange, key_of
 from .._kubernetes.client import FIELD_MANAGER, Cluster
 

@@ -9,8 +9,8 @@ import time
 import typing as t
 
 from .._api.names import Object
-from .._databases import DATABASES, Database
-from .._errors import Conflict, Refused
+from .._base.databases import DATABASES, Database
+from .._base.errors import Conflict, Refused
 from .._kubernetes.apply import ObjectChange, OnChange
 from .._kubernetes.client import Cluster
 from .._kubernetes.pods import list_pods

@@ -11,7 +11,7 @@ import typing as t
 
 from .._api.database_spec import Storage
 from .._api.names import Object
-from .._errors import Conflict, InvalidInput, Refused, TimedOut
+from .._base.errors import Conflict, InvalidInput, Refused, TimedOut
 from .._kubernetes.client import Cluster
 from .._kubernetes.quantity import parse_quantity
 from .._kubernetes.rollout_progress import is_terminating

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import typing as t
 
-from .._databases import Database
-from .._deadline import Deadline
-from .._errors import OvnError, TimedOut, Unreachable
+from .._base.databases import Database
+from .._base.deadline import Deadline
+from .._base.errors import OvnError, TimedOut, Unreachable
 from .._kubernetes.progress import Progress
-from .._raft_pods.backend import DatabaseRollout, raise_combined
+from .database_rollout import DatabaseRollout, raise_combined
 
 # What the first database leaves of the time to the second one.
 _RESERVED, _RESERVED_SECONDS = 0.3, 30.0

@@ -7,16 +7,16 @@ import concurrent.futures
 import dataclasses
 import typing as t
 
-from .._database.converge import MemberState, Outcome, converge
-from .._database.settings import LAYOUTS, DesiredSettings, ObservedSettings, plan_rows
-from .._databases import DATABASES, PORTS, Database
-from .._deadline import Deadline
+from .._base.databases import DATABASES, PORTS, Database
+from .._base.deadline import Deadline
+from .._daemons.database_converge import MemberState, Outcome, converge
+from .._daemons.database_settings import LAYOUTS, DesiredSettings, ObservedSettings, plan_rows
 from .._kubernetes.client import Cluster
 from .._kubernetes.rollout_progress import has_relay
 from .._raft.answer import Answer
 from .._raft.observation import Observation
 from .._raft.sizing import size_of, timers_for
-from .._raft_pods.backend import DatabaseRollout
+from .database_rollout import DatabaseRollout
 from .desired import DesiredCluster
 from .pod_database import PodDatabase
 

@@ -9,15 +9,15 @@ import typing as t
 
 from .._api.names import API_VERSION, Object
 from .._api.status import cluster_status
-from .._databases import DATABASES, Database
-from .._deadline import Deadline
-from .._errors import Conflict, OvnError
+from .._base.databases import DATABASES, Database
+from .._base.deadline import Deadline
+from .._base.errors import Conflict, OvnError
 from .._kubernetes.client import Cluster
 from .._kubernetes.rollout_progress import is_available, pending_items
-from .._raft_pods.ask_northd import ask_northds
-from .._raft_pods.observed import ObservedDatabase
+from .ask_northd import ask_northds
 from .desired import DesiredCluster
 from .endpoints import Endpoints
+from .observed_members import ObservedDatabase
 
 _TAKE_OVER_SECONDS = 5.0  # until one of the available northds has acquired the lock of the Southbound database
 _ATTEMPTS, _PAUSE = 5, 0.2

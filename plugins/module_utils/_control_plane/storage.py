@@ -6,8 +6,8 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import MANAGER, Object, claim_name
-from .._databases import DATABASES, Database
-from .._errors import Refused
+from .._base.databases import DATABASES, Database
+from .._base.errors import Refused
 from .._kubernetes.apply import ObjectChange, OnChange
 from .._kubernetes.client import Cluster
 from .._kubernetes.quantity import parse_quantity

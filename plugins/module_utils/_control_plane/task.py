@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import OvnError
+from .._base.deadline import Deadline
+from .._base.errors import OvnError
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
 from .absent import delete_control_plane, remaining_data

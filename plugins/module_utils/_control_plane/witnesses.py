@@ -9,8 +9,8 @@ import re
 import typing as t
 
 from .._api.names import Object, record_name, witness_name
-from .._databases import Database
-from .._errors import InvalidInput, Refused
+from .._base.databases import Database
+from .._base.errors import InvalidInput, Refused
 from .._kubernetes.apply import ObjectChange, OnChange
 from .._kubernetes.client import Cluster
 from .._raft.cluster_witness import KEY, parse_cluster_witness

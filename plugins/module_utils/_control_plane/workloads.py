@@ -8,8 +8,8 @@ import time
 import typing as t
 
 from .._api.names import Object, label_selector, northd_name, observer_name, selector
-from .._deadline import Deadline
-from .._errors import OvnError, TimedOut
+from .._base.deadline import Deadline
+from .._base.errors import OvnError, TimedOut
 from .._kubernetes.client import Cluster
 from .._kubernetes.pod_startup import PATIENCE, assess_startup
 from .._kubernetes.pods import list_events
@@ -17,8 +17,8 @@ from .._kubernetes.rollout_progress import is_available, is_terminating
 from .._kubernetes.stuck_pods import backs_off, delete_stuck_pod, has_started
 from .._kubernetes.wait_tracker import REQUEUE_ANNOTATION
 from .._kubernetes.workload_watch import watch_until
-from .._raft_pods.diagnosis import describe
 from .desired import DesiredCluster
+from .diagnosis import describe
 
 _SLICE, _POLL_SECONDS = 5.0, 1.0
 _OBSERVER_SECONDS = 15.0  # nothing depends on it: a warning is enough

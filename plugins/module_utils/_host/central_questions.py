@@ -11,9 +11,9 @@ import os
 import pathlib
 import typing as t
 
-from .._databases import DATABASE_NAMES, INTERCONNECTION, STEMS, Database
-from .._errors import OvnError
-from .._northd.central_host import ask_database, await_northd, northd_socket
+from .._base.databases import DATABASE_NAMES, INTERCONNECTION, STEMS, Database
+from .._base.errors import OvnError
+from .._daemons.central_host import ask_database, await_northd, northd_socket
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.tls_files import TlsFiles
 from .._raft.status import Expected, Source, examine, source_of_places, source_of_schema

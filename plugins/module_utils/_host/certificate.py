@@ -9,7 +9,7 @@ import typing as t
 
 from ansible.module_utils.basic import missing_required_lib
 
-from .._errors import InvalidInput, OvnError
+from .._base.errors import InvalidInput, OvnError
 from .._pki import certificates, files, install, names
 
 OPTIONS: dict[str, dict[str, t.Any]] = {

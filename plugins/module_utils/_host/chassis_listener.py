@@ -7,11 +7,11 @@ import contextlib
 import time
 import typing as t
 
-from .._database.member import LocalMember
-from .._database.remotes import RemotesPlan, plan_release
-from .._database.settings import LAYOUTS
-from .._deadline import Deadline
-from .._errors import InvalidInput, OvnError, Refused, TimedOut
+from .._base.deadline import Deadline
+from .._base.errors import InvalidInput, OvnError, Refused, TimedOut
+from .._daemons.database_member import LocalMember
+from .._daemons.database_remotes import RemotesPlan, plan_release
+from .._daemons.database_settings import LAYOUTS
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.listener import Listener, is_listening, parse_listener
 from .._ovsdb.server import query_server

@@ -19,7 +19,7 @@ import tempfile
 import time
 import typing as t
 
-from .._errors import InvalidInput, OvnError, Refused
+from .._base.errors import InvalidInput, OvnError, Refused
 from .._pki.files import (
     Ownership,
     activate,

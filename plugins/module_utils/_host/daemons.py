@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 import typing as t
 
-from .._adoption.daemons import read_certificate_digests, read_daemons
-from .._adoption.units import read_stopped_units
-from .._commands import Commands
-from .._northd.central_host import parse_version
+from .._daemons.central_host import parse_version
+from .._machine.commands import Commands
+from .foreign_daemons import read_certificate_digests, read_daemons
+from .foreign_units import read_stopped_units
 
 OPTIONS: dict[str, dict[str, t.Any]] = {
     "required_files": {"type": "list", "elements": "path", "default": []},

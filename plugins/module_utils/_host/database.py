@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import typing as t
 
-from .._database.converge import converge
-from .._database.member import LocalMember
-from .._database.remotes import RemotesPlan, plan_table
-from .._database.settings import LAYOUTS, desired_from_params
-from .._deadline import Deadline
+from .._base.deadline import Deadline
+from .._daemons.database_converge import converge
+from .._daemons.database_member import LocalMember
+from .._daemons.database_remotes import RemotesPlan, plan_table
+from .._daemons.database_settings import LAYOUTS, desired_from_params
 
 OPTIONS: dict[str, dict[str, t.Any]] = {
     "database": {"type": "str", "choices": ["northbound", "southbound"], "required": True},

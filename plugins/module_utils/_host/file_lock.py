@@ -10,8 +10,8 @@ import os
 import time
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import OvnError, TimedOut
+from .._base.deadline import Deadline
+from .._base.errors import OvnError, TimedOut
 
 _LOCK_SECONDS, _PAUSE = 20.0, 0.05  # a run holds a lock for as long as a few small files take
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes and loads the table of the firewall of this host, in the form of `ovn_firewall`. What is in it is decided in `_firewall`."""
+"""Writes and loads the table of the firewall of this host, in the form of `ovn_firewall`. What is in it is decided in `_machine`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import pathlib
 import socket
 import typing as t
 
-from .._commands import Commands
-from .._errors import InvalidInput, OvnError
-from .._firewall.connections import find_strangers, parse_connections
-from .._firewall.loaded import has_table, parse_table
-from .._firewall.ruleset import (
+from .._base.errors import InvalidInput, OvnError
+from .._machine.commands import Commands
+from .._machine.connections import find_strangers, parse_connections
+from .._machine.firewall_unit import FILE
+from .._machine.loaded_table import has_table, parse_table
+from .._machine.ruleset import (
     FAMILY,
     TABLE,
     Network,
@@ -27,7 +28,6 @@ from .._firewall.ruleset import (
     table_of,
     undeclared,
 )
-from .._firewall.unit import FILE
 from .._pki.files import Ownership, activate, attribute_problem, delete, pending, read, write_pending
 from .keep_for import OPTION as KEEP_FOR
 from .keep_for import read_reasons_to_keep

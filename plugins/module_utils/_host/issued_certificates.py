@@ -7,7 +7,7 @@ import contextlib
 import os
 import typing as t
 
-from .._errors import InvalidInput, OvnError
+from .._base.errors import InvalidInput, OvnError
 from .._pki.files import Ownership, activate, read, write_pending
 from .._pki.issued import IssuedCertificate, IssuedChange, is_time, merge_list, parse_list, render_list
 from .file_lock import acquire

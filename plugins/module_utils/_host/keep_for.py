@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 import typing as t
 
-from .._commands import Commands
-from .._units import reason_to_keep
+from .._machine.commands import Commands
+from .._machine.systemd_units import reason_to_keep
 from .systemctl import read_units
 
 OPTION: dict[str, t.Any] = {

@@ -7,8 +7,8 @@ import concurrent.futures
 import time
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import OvnError
+from .._base.deadline import Deadline
+from .._base.errors import OvnError
 from .._ovsdb.endpoint import parse_endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.wire import Connection

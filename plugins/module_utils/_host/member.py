@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import typing as t
 
-from .._adoption.member import AdoptedMember
-from .._commands import Commands
+from .._machine.commands import Commands
+from .._machine.systemd_units import own_unit
 from .._raft.host import HostMember
-from .._units import own_unit
+from .adopted_member import AdoptedMember
 
 OPTIONS: dict[str, dict[str, t.Any]] = {
     "database": {"type": "str", "choices": ["northbound", "southbound"], "required": True},

@@ -11,8 +11,9 @@ import pathlib
 import shlex
 import typing as t
 
-from .._commands import Commands
-from .._files import text_if_readable
+from .._machine.commands import Commands
+from .._machine.files import text_if_readable
+from .._machine.systemd_units import command_lines, read_blocks
 from .._neutron.config_files import (
     Reading,
     config_arguments,
@@ -21,7 +22,6 @@ from .._neutron.config_files import (
     files_in_order,
 )
 from .._neutron.ini import Sections, parse_ini
-from .._units import command_lines, read_blocks
 from .systemctl import systemctl
 
 OPTIONS: dict[str, dict[str, t.Any]] = {

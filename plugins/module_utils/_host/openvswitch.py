@@ -8,6 +8,7 @@ import os
 import socket
 import typing as t
 
+from .._base.errors import OvnError
 from .._chassis.database import DATABASE
 from .._chassis.local_rows import read_chassis, read_tables
 from .._chassis.other_switches import (
@@ -20,10 +21,9 @@ from .._chassis.other_switches import (
     managed_problem,
     parse_datapath_ports,
 )
-from .._commands import Commands
-from .._errors import OvnError
-from .._processes.proc import running_programs
-from .._processes.unix_sockets import bridges_of, read_listening
+from .._machine.commands import Commands
+from .._machine.proc import running_programs
+from .._machine.unix_sockets import bridges_of, read_listening
 
 DATABASE_FILE = "/etc/openvswitch/conf.db"
 OPTIONS: dict[str, dict[str, t.Any]] = {

@@ -7,10 +7,10 @@ import dataclasses
 import os
 import typing as t
 
-from .._commands import Commands
-from .._packages.commands import apt_commands, read_distribution
-from .._packages.observe import Observed, observe
-from .._packages.plan import desired_versions, unsatisfied
+from .._machine.apt_commands import apt_commands, read_distribution
+from .._machine.commands import Commands
+from .._machine.installed_packages import Observed, observe
+from .._machine.package_plan import desired_versions, unsatisfied
 
 OPTIONS: dict[str, dict[str, t.Any]] = {
     "packages": {"type": "list", "elements": "str", "default": []},

@@ -9,9 +9,9 @@ import typing as t
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from .._base.errors import InvalidInput, OvnError
 from .._chassis.datapath_reader import DatapathWatch
-from .._commands import Commands
-from .._errors import InvalidInput, OvnError
+from .._machine.commands import Commands
 from . import daemons, database, firewall, member, neutron_config, openvswitch, packages, units
 
 Options = t.Mapping[str, t.Any]

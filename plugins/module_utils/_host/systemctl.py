@@ -8,10 +8,10 @@ import os
 import pathlib
 import typing as t
 
-from .._commands import Commands
-from .._errors import OvnError
-from .._files import text_if_readable
-from .._units import PROPERTIES, Unit, is_file_of, is_our_file, parse_show, with_files
+from .._base.errors import OvnError
+from .._machine.commands import Commands
+from .._machine.files import text_if_readable
+from .._machine.systemd_units import PROPERTIES, Unit, is_file_of, is_our_file, parse_show, with_files
 
 
 def systemctl(commands: Commands, *arguments: str) -> str:

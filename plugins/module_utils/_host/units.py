@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes, masks, enables, starts and restarts units of systemd, in the form of `ovn_units`. What to do is decided in `_units`."""
+"""Writes, masks, enables, starts and restarts units of systemd, in the form of `ovn_units`. What to do is decided in `_machine/systemd_units.py`."""
 
 from __future__ import annotations
 
 import os
 import typing as t
 
-from .._commands import Commands
-from .._errors import InvalidInput, Refused
+from .._base.errors import InvalidInput, Refused
+from .._machine.commands import Commands
+from .._machine.systemd_units import DesiredUnit, enabling_warnings, running_masked, systemctl_verbs
 from .._pki.files import Ownership, activate, attribute_problem, delete, read, write_pending
-from .._units import DesiredUnit, enabling_warnings, running_masked, systemctl_verbs
 from .keep_for import OPTION as KEEP_FOR
 from .keep_for import read_reasons_to_keep
 from .systemctl import predict_unit, read_units, systemctl

@@ -7,8 +7,8 @@ import typing as t
 
 from .._api.names import Object
 from .._api.service_accounts import CONTROLLER_ACCOUNT, OVS_ACCOUNT
-from .._deadline import Deadline
-from .._errors import Refused, TimedOut, Unreachable
+from .._base.deadline import Deadline
+from .._base.errors import Refused, TimedOut, Unreachable
 from .._kubernetes.apply import Key, delete
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress

@@ -7,7 +7,7 @@ import typing as t
 
 from .._api.names import Object
 from .._api.service_accounts import account_of, hypervisor_accounts
-from .._errors import OvnError, Refused
+from .._base.errors import OvnError, Refused
 from .._kubernetes.access_review import Access, denied_accesses
 from .._kubernetes.apply import Key, key_of
 from .._kubernetes.client import Cluster

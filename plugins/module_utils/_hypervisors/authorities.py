@@ -6,10 +6,10 @@ from __future__ import annotations
 import base64
 
 from .._api.names import CA_KEY
-from .._errors import Refused
+from .._base.errors import Refused
+from .._base.tls_options import certificates_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.secret_files import read_secret
-from .._tls_options import certificates_of
 from .desired import DesiredHypervisors
 
 

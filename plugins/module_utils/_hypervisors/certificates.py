@@ -12,12 +12,12 @@ import typing as t
 
 from .._api.names import Object
 from .._api.service_accounts import account_of, account_of_pods, hypervisor_accounts
+from .._base.tls_options import CHASSIS_SIGNER
 from .._kubernetes.client import Cluster
 from .._ovsdb.tls_files import TlsFiles
 from .._pki.certificates import new_private_key, new_request
 from .._pki.chassis_requests import RequestDecision, pem_of
 from .._pki.signing import SigningAuthority
-from .._tls_options import CHASSIS_SIGNER
 from .chassis_names import check_common_name
 
 if t.TYPE_CHECKING:

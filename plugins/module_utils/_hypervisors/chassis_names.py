@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import InvalidInput
-from .._tls_options import COMMON_NAME
+from .._base.errors import InvalidInput
+from .._base.tls_options import COMMON_NAME
 from .ownership import format_addresses
 
 if t.TYPE_CHECKING:

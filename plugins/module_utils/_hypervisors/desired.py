@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from .._api.spec import ClusterSpec, parse_spec
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.tls_files import TlsFiles
 from .._pki.certificates import CRYPTOGRAPHY_PROBLEM, load_authority, to_pem

@@ -8,15 +8,15 @@ import time
 import typing as t
 
 from .._api.names import Object
-from .._deadline import ProgressDeadline
-from .._errors import Conflict, OvnError, Refused
+from .._base.deadline import ProgressDeadline
+from .._base.errors import Conflict, OvnError, Refused
+from .._base.progress import report_progress
 from .._kubernetes.client import Cluster
 from .._kubernetes.lease import RunLease, check_lease
 from .._kubernetes.pod_watch import watch_pods
 from .._kubernetes.pods import list_events
 from .._kubernetes.progress import Progress
 from .._manifests.image_pull import IMAGE_PULL, IMAGE_PULL_COMPONENT, Images, image_pull_manifest
-from .._progress import report_progress
 from .desired import DesiredHypervisors
 from .nodes import Node
 from .pods import COMPONENT

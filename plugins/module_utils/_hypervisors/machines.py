@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import typing as t
 
-from .._addresses import canonical_host
 from .._api.crds import check_revision
 from .._api.names import API_VERSION, MACHINE, NAMESPACE, Object, chassis_labels
 from .._api.observer_settings import HEARTBEAT_SECONDS
-from .._errors import InvalidInput, Refused
+from .._base.errors import InvalidInput, Refused
+from .._base.ip_addresses import canonical_host
 from .._kubernetes.apply import ObjectChange, converge, delete, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied

@@ -7,7 +7,7 @@ import base64
 import typing as t
 
 from .._api.names import Object
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 from .._kubernetes.client import Cluster
 from .._manifests.metadata_agent import METADATA_AGENT, METADATA_AGENT_COMPONENT, has_agent
 from .._neutron.agent_container import SECRET_OPTION

@@ -10,8 +10,8 @@ import typing as t
 
 from .._agent.log import as_ovn_error
 from .._api.names import Object
-from .._deadline import Deadline
-from .._errors import CertificateProblem, Conflict, OvnError, Refused, TimedOut, Unreachable
+from .._base.deadline import Deadline
+from .._base.errors import CertificateProblem, Conflict, OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
 from .._manifests.hypervisors import CONTROLLER

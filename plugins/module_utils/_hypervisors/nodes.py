@@ -9,7 +9,7 @@ import typing as t
 from .._api.chassis_settings import Settings, checked
 from .._api.names import GROUP, Object
 from .._api.outside_addresses import addresses_of_node
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 
 if t.TYPE_CHECKING:
     from .._api.spec import ClusterSpec

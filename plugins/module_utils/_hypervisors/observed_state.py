@@ -7,11 +7,11 @@ import dataclasses
 import hashlib
 import typing as t
 
-from .._addresses import canonical
 from .._api.chassis_settings import HEARTBEAT
 from .._api.crds import check_revision, custom_resource_definitions
 from .._api.names import API_VERSION, CONFIG_NAME, MANAGER, Object, labels
-from .._errors import Refused
+from .._base.errors import Refused
+from .._base.ip_addresses import canonical
 from .._kubernetes.apply import Key, list_objects
 from .._kubernetes.client import Cluster
 from .._kubernetes.version import tokens_name_nodes

@@ -7,7 +7,7 @@ import typing as t
 
 from .._api.chassis_settings import Settings
 from .._api.service_accounts import account_change, accounts_in_use
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 from .._manifests.hypervisors import OVS
 from .chassis_names import ConfirmedNames, NameEvidence, common_name_problems, confirm_names
 from .desired import DesiredHypervisors

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from .._api.chassis_settings import Settings
-from .._sentences import list_names
+from .._base.sentences import list_names
 from .nodes import BRIDGE_MAPPINGS, GATEWAY
 from .settings import Chassis
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
+from .._base.sentences import list_names
 from .._kubernetes.pod_diagnosis import diagnose_containers, diagnose_events, unscheduled
 from .._kubernetes.pod_startup import PATIENCE
 from .._kubernetes.rollout_progress import is_terminating
 from .._manifests.image_contract import LACKS
 from .._manifests.image_pull import IMAGE_PULL
-from .._sentences import list_names
 from .nodes import Node
 from .plan import MOST_LISTED
 from .pods import describe_missing_pod, node_of

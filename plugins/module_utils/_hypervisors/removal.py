@@ -6,9 +6,9 @@ from __future__ import annotations
 import time
 import typing as t
 
+from .._base.deadline import Deadline
+from .._base.errors import CertificateProblem, InvalidInput
 from .._chassis.southbound_rows import gateway_warning
-from .._deadline import Deadline
-from .._errors import CertificateProblem, InvalidInput
 from .._kubernetes.apply import delete
 from .._kubernetes.client import Cluster
 from .._kubernetes.pod_watch import await_no_pods

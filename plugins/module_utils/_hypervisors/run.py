@@ -10,8 +10,8 @@ import typing as t
 
 from .._api.names import Object
 from .._api.service_accounts import accounts_in_use, given_accounts
-from .._deadline import Deadline
-from .._errors import InvalidInput, OvnError, TimedOut, Unreachable
+from .._base.deadline import Deadline
+from .._base.errors import InvalidInput, OvnError, TimedOut, Unreachable
 from .._kubernetes.access_review import denied_accesses
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress

@@ -7,14 +7,14 @@ import ipaddress
 import json
 import typing as t
 
-from .._addresses import canonical
 from .._api.chassis_settings import ADDRESSES, CONFIRMED, DEFAULT, HEARTBEAT, NODES, Settings, options_of, settings_of
 from .._api.names import Object
+from .._base.errors import InvalidInput, OvnError
+from .._base.ip_addresses import canonical
 from .._chassis.cms_options import OWNER
 from .._chassis.external_ids import flow_clear_delay
 from .._chassis.options import CHASSIS_OPTIONS
 from .._chassis.plan import desired_chassis
-from .._errors import InvalidInput, OvnError
 from .nodes import Node, annotated_settings, matches
 
 if t.TYPE_CHECKING:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.databases import DATABASE_NAMES
+from .._base.deadline import Deadline
 from .._chassis.heartbeats import has_answered
 from .._chassis.lookup import ask_any
 from .._chassis.registration import LocalChassis, unregistered
@@ -20,8 +22,6 @@ from .._chassis.southbound_rows import (
     last_heartbeat,
     private_rows,
 )
-from .._databases import DATABASE_NAMES
-from .._deadline import Deadline
 from .._kubernetes.timestamps import time_of
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import select, write

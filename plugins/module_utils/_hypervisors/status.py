@@ -10,7 +10,7 @@ import typing as t
 
 from .._api.chassis_status import OVS_CONNECTED, READY, ChassisFacts, chassis_status
 from .._api.names import API_VERSION, Object
-from .._errors import Conflict, OvnError
+from .._base.errors import Conflict, OvnError
 from .._kubernetes.client import Cluster
 from .desired import DesiredHypervisors
 from .pods import components_of, pod_problems, rolled_out

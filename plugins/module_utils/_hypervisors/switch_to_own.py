@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.tls_options import CHASSIS_SIGNER
 from .._kubernetes.access_review import Access
 from .._manifests.hypervisors import CONTROLLER
 from .._manifests.node_certificates import AUTHORITIES, FOLDER_VARIABLE, environment_of
-from .._tls_options import CHASSIS_SIGNER
 from .authorities import needs_authorities
 from .desired import DesiredHypervisors
 

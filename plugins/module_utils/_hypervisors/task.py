@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import typing as t
 
-from .._errors import OvnError
+from .._base.errors import OvnError
 from .._kubernetes.apply import merge_changes
 from .._kubernetes.client import Cluster
 from .._kubernetes.secret_files import secret_files

@@ -7,7 +7,7 @@ import datetime
 import typing as t
 
 from .._api.chassis_settings import DEFAULT
-from .._errors import OvnError, TimedOut, Unreachable
+from .._base.errors import OvnError, TimedOut, Unreachable
 from .._kubernetes.apply import ObjectChange
 from .._kubernetes.client import Cluster
 from .._kubernetes.timestamps import format_timestamp

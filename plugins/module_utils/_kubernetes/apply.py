@@ -7,8 +7,8 @@ import concurrent.futures
 import time
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import Conflict, OvnError, Refused
+from .._base.deadline import Deadline
+from .._base.errors import Conflict, OvnError, Refused
 from .compare import APPLIED, format_manifest, is_applied, was_created, with_hash
 from .kinds import FIELD_MANAGER
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import typing as t
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import Conflict, InvalidInput, OvnError, Refused
+from .._base.errors import Conflict, InvalidInput, OvnError, Refused
 from .auth import AUTH_ARG_SPEC, hide_only_secrets
 from .command import ExecResult
 from .connection import ApiConnection

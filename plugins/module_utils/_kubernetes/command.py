@@ -7,7 +7,7 @@ import json
 import typing as t
 from urllib.parse import quote, urlencode
 
-from .._errors import Refused, Unreachable
+from .._base.errors import Refused, Unreachable
 
 # The shortest limit for a command in a pod: a busy node takes seconds to start it.
 COMMAND_SECONDS = 10.0

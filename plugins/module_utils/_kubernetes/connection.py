@@ -15,8 +15,8 @@ import time
 import traceback
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import BadAnswer, InvalidInput, OvnError, Refused, TimedOut
+from .._base.deadline import Deadline
+from .._base.errors import BadAnswer, InvalidInput, OvnError, Refused, TimedOut
 from .auth import AUTH_ARG_SPEC, check_options, credentials_of
 from .command import ExecResult, command_with_stdin, exec_url, exit_code
 from .network import certificate_failure, network_failure

@@ -7,7 +7,7 @@ import contextlib
 import functools
 import typing as t
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 
 try:
     import kubernetes

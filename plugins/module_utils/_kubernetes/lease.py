@@ -11,10 +11,10 @@ import threading
 import time
 import typing as t
 
-from .._control_node import has_ended, run_name
-from .._deadline import Deadline
-from .._errors import Changed, Conflict, OvnError, Refused
-from .._progress import report_progress
+from .._base.control_node import has_ended, run_name
+from .._base.deadline import Deadline
+from .._base.errors import Changed, Conflict, OvnError, Refused
+from .._base.progress import report_progress
 from .client import Cluster
 from .timestamps import format_timestamp, parse_timestamp
 

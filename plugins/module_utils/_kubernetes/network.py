@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import CertificateProblem, OvnError, TimedOut, Unreachable
+from .._base.errors import CertificateProblem, OvnError, TimedOut, Unreachable
 
 # urllib3 is on the control node only, so its exceptions are distinguished by their names. The order matters: in urllib3 1.26
 # a refused connection is a subclass of a timeout.

@@ -6,10 +6,10 @@ from __future__ import annotations
 import time
 import typing as t
 
-from .._errors import OvnError, Refused, TimedOut, Unreachable
+from .._base.errors import OvnError, Refused, TimedOut, Unreachable
 
 if t.TYPE_CHECKING:
-    from .._deadline import Deadline
+    from .._base.deadline import Deadline
     from .client import Cluster
 
 Object = dict[str, t.Any]

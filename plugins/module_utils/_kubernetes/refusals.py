@@ -7,7 +7,7 @@ import json
 import re
 import typing as t
 
-from .._errors import BadAnswer, Conflict, InvalidInput, OvnError, Refused, TimedOut, Unreachable
+from .._base.errors import BadAnswer, Conflict, InvalidInput, OvnError, Refused, TimedOut, Unreachable
 
 _MANAGER = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
 _VERB = re.compile(r'cannot (\S+) resource "([^"]+)"(?: in API group "([^"]*)")?')

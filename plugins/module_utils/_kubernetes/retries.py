@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import OvnError, Unreachable
+from .._base.errors import OvnError, Unreachable
 from .network import is_connection_failure
 
 APPLY = "application/apply-patch+yaml"

@@ -11,7 +11,7 @@ import pathlib
 import tempfile
 import typing as t
 
-from .._errors import OvnError, Refused
+from .._base.errors import OvnError, Refused
 
 if t.TYPE_CHECKING:
     from .client import Cluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import Refused
+from .._base.errors import Refused
 
 if t.TYPE_CHECKING:
     from .client import Cluster

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import Conflict
+from .._base.errors import Conflict
 from .pod_diagnosis import containers, ends_at_once
 from .rollout_progress import is_terminating
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._errors import OvnError, Refused
+from .._base.errors import OvnError, Refused
 
 if t.TYPE_CHECKING:
     from .client import Cluster

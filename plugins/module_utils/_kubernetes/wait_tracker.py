@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import typing as t
 
-from .._errors import OvnError
+from .._base.errors import OvnError
 
 if t.TYPE_CHECKING:
     from .client import Cluster

@@ -8,7 +8,7 @@ import threading
 import time
 import typing as t
 
-from .._errors import BadAnswer, OvnError, Refused
+from .._base.errors import BadAnswer, OvnError, Refused
 from .client import Cluster
 
 _LOG = logging.getLogger("c5c3.ovn.watcher")

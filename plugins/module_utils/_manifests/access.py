@@ -7,7 +7,7 @@ import typing as t
 
 from .._api.names import GROUP, Component, Object, northd_name, observer_name, record_name, witness_name
 from .._api.service_accounts import account_of, accounts_to_make, central_accounts
-from .._databases import DATABASES
+from .._base.databases import DATABASES
 from .context import ManifestContext
 
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import CA_KEY, Object
-from .._databases import Database
+from .._base.databases import Database
+from .._base.tls_options import CA_OPTION, VARIABLES
 from .._kubernetes.rollout_progress import RELAY
 from .._kubernetes.volumes import Kind, volume_sources
-from .._tls_options import CA_OPTION, VARIABLES
 from .pods import TLS, TLS_VOLUME
 
 if t.TYPE_CHECKING:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import Object
-from .._databases import DATABASES
+from .._base.databases import DATABASES
 from .access import accounts
 from .config import config, scripts
 from .context import ManifestContext

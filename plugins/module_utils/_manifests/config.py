@@ -7,7 +7,7 @@ import base64
 import typing as t
 
 from .._api.names import CONFIG_NAME, Object, scripts_name
-from .._launchers.relay import SCRIPT
+from .._daemons.relay_launcher import SCRIPT
 from . import pods
 from .context import ManifestContext
 

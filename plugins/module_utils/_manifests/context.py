@@ -9,7 +9,7 @@ import typing as t
 from .._api.endpoints import ClientListener, inside_endpoints
 from .._api.names import Component, Object, labels, owner_reference
 from .._api.spec import ClusterSpec
-from .._databases import Database
+from .._base.databases import Database
 
 
 @dataclasses.dataclass(frozen=True)

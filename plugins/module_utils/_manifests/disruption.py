@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .._api.names import Component, Object, selector
-from .._databases import DATABASES
+from .._base.databases import DATABASES
 from .context import ManifestContext
 
 

@@ -8,7 +8,7 @@ import typing as t
 
 from .._api.names import CONFIG_NAME, Component, Object, metadata, selector
 from .._api.service_accounts import CONTROLLER_ACCOUNT, OVS_ACCOUNT, account_of, accounts_to_make, hypervisor_accounts
-from .._launchers.chassis import SCRIPT
+from .._daemons.chassis_launcher import SCRIPT
 from .config import config_data
 from .hypervisor_pods import ARCHIVE, LAUNCHER, SCRIPTS, SETTINGS, controller_pod, ovs_pod
 from .metadata_agent import (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 
 from .._api.names import GROUP, Component, Object, labels, leader_proxy_name, selector
-from .._databases import DATABASES, PORTS
+from .._base.databases import DATABASES, PORTS
 from . import pods
 from .context import ManifestContext
 from .services import families

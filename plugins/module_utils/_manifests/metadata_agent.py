@@ -10,7 +10,7 @@ import hashlib
 import typing as t
 
 from .._api.names import GROUP, Component, Object
-from .._launchers.metadata_agent import SCRIPT
+from .._daemons.metadata_agent_launcher import SCRIPT
 from .._neutron.agent_container import NovaMetadataAddress, container_settings
 from .._neutron.ini import merge_sections, normalized, render_ini
 from .._ovsdb.tls_files import NO_TLS, TlsFiles

@@ -6,7 +6,7 @@ from __future__ import annotations
 from .._api.names import Object, labels, northd_name, selector
 from .._api.pod_fields import Resources
 from .._api.service_accounts import account_of, central_accounts
-from .._northd.command_line import NorthdSettings, control_socket, northd_command
+from .._daemons.northd_command import NorthdSettings, control_socket, northd_command
 from . import pods
 from .config import config_environment
 from .context import ManifestContext

@@ -12,8 +12,8 @@ from .._api.names import Object, issued_certificates_name, labels, metadata, obs
 from .._api.observer_settings import ISSUED_VARIABLE, RELAYS_VARIABLE
 from .._api.pod_fields import Resources
 from .._api.service_accounts import account_of, central_accounts
+from .._base.tls_options import CLIENT_CA_VARIABLE
 from .._pki.issued import FILE_NAME
-from .._tls_options import CLIENT_CA_VARIABLE
 from . import pods
 from .context import ManifestContext
 from .hypervisor_pods import SCRIPTS as HYPERVISOR_SCRIPTS

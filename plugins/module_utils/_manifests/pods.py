@@ -8,7 +8,7 @@ import typing as t
 from .._api.names import CA_KEY, CLIENT_CA_KEY, USER, Object, scripts_name
 from .._api.pod_fields import Image, Resources
 from .._api.spec import ClusterSpec
-from .._databases import Database
+from .._base.databases import Database
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
 
 if t.TYPE_CHECKING:

@@ -7,7 +7,7 @@ import dataclasses
 import typing as t
 
 from .._api.names import Component, Object, selector
-from .._databases import DATABASES, PORTS, Database
+from .._base.databases import DATABASES, PORTS, Database
 from .context import ManifestContext
 
 _NAMESPACE = "kubernetes.io/metadata.name"  # label that the API server gives each namespace

@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 
 from .._api.names import MOST_MEMBERS, Object, relay_name
-from .._databases import PORTS
-from .._kubernetes.rollout_progress import RELAY
-from .._relay.command_line import (
+from .._base.databases import PORTS
+from .._daemons.relay_command import (
     ROLE,
     SCHEMA,
     RelaySettings,
@@ -21,6 +20,7 @@ from .._relay.command_line import (
     relay_control_socket,
     relay_database_socket,
 )
+from .._kubernetes.rollout_progress import RELAY
 from . import pods
 from .context import ManifestContext
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .._api.names import Object, database_name, member_name, selector
-from .._databases import PORTS, Database
+from .._base.databases import PORTS, Database
 from .context import ManifestContext
 
 

@@ -11,7 +11,7 @@ import os
 import re
 import typing as t
 
-from .._sentences import list_names
+from .._base.sentences import list_names
 from .ini import DEFAULT, Sections
 
 FOLDER = "/etc/neutron"

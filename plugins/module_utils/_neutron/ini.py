@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 
 Sections = t.Mapping[str, t.Mapping[str, t.Any]]
 DEFAULT = "DEFAULT"  # the section of options without a section

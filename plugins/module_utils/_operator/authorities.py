@@ -9,8 +9,8 @@ import typing as t
 
 from .._api.names import Object, labels, record_name
 from .._api.spec import ClusterSpec
-from .._databases import DATABASES
-from .._errors import Conflict, InvalidInput, Refused
+from .._base.databases import DATABASES
+from .._base.errors import Conflict, InvalidInput, Refused
 from .._kubernetes.apply import ObjectChange, OnChange
 from .._kubernetes.client import Cluster
 from .._pki.issuing import new_authority, require_cryptography

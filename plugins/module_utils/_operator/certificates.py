@@ -11,7 +11,7 @@ from .._api.certificate_names import service_names
 from .._api.hypervisor_clusters import HypervisorCluster
 from .._api.names import CLIENT_CA_KEY, MANAGER, POD_SECURITY, Object
 from .._api.status import rolled_out
-from .._errors import Conflict, Refused
+from .._base.errors import Conflict, Refused
 from .._kubernetes.apply import ObjectChange, OnChange
 from .._kubernetes.client import Cluster
 from .._pki.certificates import load_bundle, to_pem

@@ -8,10 +8,10 @@ import typing as t
 
 from .._api.names import API_VERSION, Object
 from .._api.spec import ClusterSpec
+from .._base.deadline import Deadline
+from .._base.errors import Changed, OvnError
 from .._control_plane.absent import delete_control_plane
 from .._control_plane.task import OPTIONS, present
-from .._deadline import Deadline
-from .._errors import Changed, OvnError
 from .._kubernetes.apply import ObjectChange, as_results
 from .._kubernetes.client import Cluster
 from .authorities import Context

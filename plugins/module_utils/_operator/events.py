@@ -11,10 +11,10 @@ import time
 import typing as t
 
 from .._api.names import API_VERSION, Object
-from .._errors import OvnError
+from .._base.errors import OvnError
+from .._base.sentences import list_names
 from .._kubernetes.client import Cluster
 from .._kubernetes.timestamps import format_timestamp
-from .._sentences import list_names
 
 _LOG = logging.getLogger("c5c3.ovn.operator")
 _COMPONENT = "ovn-operator"

@@ -10,7 +10,7 @@ from .._api.hypervisor_clusters import HypervisorCluster
 from .._api.names import API_VERSION, Object, label_selector, labels
 from .._api.operator_status import TargetOutcome
 from .._api.spec import ClusterSpec, parse_spec
-from .._errors import OvnError, Refused, TimedOut, Unreachable
+from .._base.errors import OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.client import Cluster
 from .._kubernetes.watcher import Watched, Watcher
 from .events import Events

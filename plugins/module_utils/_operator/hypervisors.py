@@ -11,7 +11,7 @@ from .._api.hypervisor_clusters import HypervisorCluster
 from .._api.names import API_VERSION, Object, label_selector, labels
 from .._api.spec import ClusterSpec
 from .._api.status import rolled_out
-from .._errors import InvalidInput, Refused
+from .._base.errors import InvalidInput, Refused
 from .._hypervisors.task import OPTIONS, converge
 from .._kubernetes.apply import ObjectChange, as_results
 from .._kubernetes.client import Cluster

@@ -7,15 +7,15 @@ import typing as t
 
 from .._api.crds import check_revision
 from .._api.names import API_VERSION, Object
-from .._deadline import Deadline
-from .._errors import Conflict, OvnError, Refused, TimedOut
+from .._base.deadline import Deadline
+from .._base.errors import Conflict, OvnError, Refused, TimedOut
+from .._control_plane.diagnosis import describe
 from .._kubernetes.apply import ObjectChange, converge, delete, key_of, list_objects, prune
 from .._kubernetes.client import Cluster
 from .._kubernetes.pod_watch import watch_pods
 from .._kubernetes.progress import Progress
 from .._kubernetes.rollout_progress import is_available
 from .._kubernetes.workload_watch import watch_until
-from .._raft_pods.diagnosis import describe
 from .control_plane import FINALIZER, MANAGER
 from .manifests import NAME, OperatorOptions, operator_manifests
 

@@ -8,7 +8,7 @@ import contextlib
 import typing as t
 
 from .._api.hypervisor_clusters import KubeconfigSecret
-from .._errors import InvalidInput, Refused
+from .._base.errors import InvalidInput, Refused
 
 with contextlib.suppress(ImportError):  # it comes with kubernetes, without which nothing gets here
     import yaml

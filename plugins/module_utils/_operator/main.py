@@ -13,7 +13,7 @@ import sys
 import threading
 import typing as t
 
-from .._errors import OvnError
+from .._base.errors import OvnError
 from .._kubernetes.client import Cluster
 from .._kubernetes.leader import lead
 from .http_server import serve

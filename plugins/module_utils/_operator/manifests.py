@@ -7,7 +7,7 @@ import typing as t
 
 from .._api.crds import custom_resource_definitions
 from .._api.names import MANAGER, POD_SECURITY, Object
-from .._precheck_kubernetes.rights import PREPARATION, RIGHTS, Right, roles_of
+from .._precheck.rights import PREPARATION, RIGHTS, Right, roles_of
 
 NAME = "ovn-operator"
 REPOSITORY = "ghcr.io/c5c3/ovn-operator"

@@ -10,8 +10,8 @@ import typing as t
 
 from .._api.names import API_VERSION as OVN_API_VERSION
 from .._api.names import CLUSTER_IPS_STATUS, PROXY_STATUS, UNRESTRICTED_STATUS, Object, labels
-from .._databases import DATABASES
-from .._errors import OvnError, Refused
+from .._base.databases import DATABASES
+from .._base.errors import OvnError, Refused
 from .._kubernetes.client import Cluster
 from .._neutron.resource import API_VERSION, CENTRAL_STATUS, KIND, connection_fields, pruned_fields
 from .._neutron.settings import attempts

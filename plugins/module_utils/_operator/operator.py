@@ -9,7 +9,7 @@ import time
 import typing as t
 
 from .._api.names import API_VERSION
-from .._errors import OvnError
+from .._base.errors import OvnError
 from .._kubernetes.watcher import Watched, Watcher
 from .operated_cluster import OperatedCluster, observe_resource
 from .target import Shared, Target

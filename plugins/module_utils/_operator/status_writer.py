@@ -10,7 +10,7 @@ import typing as t
 
 from .._api.names import API_VERSION, Object
 from .._api.operator_status import HYPERVISOR_CLUSTERS, TargetOutcome, operator_status
-from .._errors import Conflict, OvnError
+from .._base.errors import Conflict, OvnError
 from .._kubernetes.client import Cluster
 from .._kubernetes.timestamps import format_timestamp
 

@@ -7,7 +7,7 @@ import time
 import typing as t
 
 from .._api.operator_status import TargetOutcome
-from .._errors import OvnError, Refused
+from .._base.errors import OvnError, Refused
 from .._kubernetes.client import Cluster
 from .events import Events
 from .metrics import Metrics

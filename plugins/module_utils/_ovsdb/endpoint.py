@@ -7,8 +7,8 @@ import functools
 import re
 import typing as t
 
-from .._addresses import canonical, literal
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
+from .._base.ip_addresses import canonical, literal
 
 _NETWORK = re.compile(
     r"(?P<scheme>tcp|ssl):(?:\[(?P<literal>[0-9A-Fa-f:.]+(?:%[^\]]+)?)\]|(?P<host>[\w.-]+)):(?P<port>\d{1,5})", re.ASCII

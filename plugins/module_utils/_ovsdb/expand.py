@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 from .facts import Facts, sort_rows
 from .schema import Schema, similar_names
 

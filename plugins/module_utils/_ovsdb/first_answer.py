@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import Conflict, InvalidInput, OvnError, Unreachable
+from .._base.errors import Conflict, InvalidInput, OvnError, Unreachable
 
 _ANSWER = t.TypeVar("_ANSWER")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._addresses import literal
+from .._base.ip_addresses import literal
 from .endpoint import parse_endpoints
 
 

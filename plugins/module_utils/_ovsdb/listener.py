@@ -7,7 +7,7 @@ import re
 import socket
 import typing as t
 
-from .._addresses import canonical_host
+from .._base.ip_addresses import canonical_host
 
 _PASSIVE = re.compile(r"p(tcp|ssl):(\d{1,5})(?::(\[[^\]]*\]|[^:]*))?")
 _LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "::1"}

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import typing as t
 
-from .._databases import DATABASE_NAMES
-from .._deadline import Deadline
-from .._errors import InvalidInput
+from .._base.databases import DATABASE_NAMES
+from .._base.deadline import Deadline
+from .._base.errors import InvalidInput
 from .endpoint import Endpoint
 from .session import Condition, Session, missing_library
 from .tls_files import TlsFiles

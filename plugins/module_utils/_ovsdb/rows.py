@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import BadAnswer, Conflict, Refused
+from .._base.errors import BadAnswer, Conflict, Refused
 
 Operation = dict[str, t.Any]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._errors import BadAnswer, InvalidInput
+from .._base.errors import BadAnswer, InvalidInput
 
 _PLURALS = {"integer": "integers", "real": "reals", "boolean": "booleans", "string": "strings", "uuid": "UUIDs"}
 

@@ -9,7 +9,7 @@ import codecs
 import json
 import typing as t
 
-from .._errors import BadAnswer, Refused
+from .._base.errors import BadAnswer, Refused
 from .wire import Connection
 
 _ROWS = '"rows":['

@@ -6,8 +6,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import BadAnswer, Refused
+from .._base.deadline import Deadline
+from .._base.errors import BadAnswer, Refused
 from .endpoint import Endpoint
 from .tls_files import TlsFiles
 from .wire import Connection

@@ -10,8 +10,8 @@ import functools
 import sys
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import Conflict, InvalidInput, Refused, TimedOut
+from .._base.deadline import Deadline
+from .._base.errors import Conflict, InvalidInput, Refused, TimedOut
 from .endpoint import Endpoint
 from .first_answer import first_answer
 from .tls_files import TlsFiles

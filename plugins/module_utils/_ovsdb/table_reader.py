@@ -7,7 +7,7 @@ import dataclasses
 import json
 import typing as t
 
-from .._errors import Refused
+from .._base.errors import Refused
 from .expand import Expander, Tree
 from .facts import Facts, row_facts, sort_rows
 from .rows import Caller, Operation, transact

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 from .expand import Tree, expanded_columns, parse_expand
 from .schema import Schema
 from .where import Clause, parse_where

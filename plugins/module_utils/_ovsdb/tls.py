@@ -9,7 +9,7 @@ import os
 import ssl
 import typing as t
 
-from .._errors import CertificateProblem, InvalidInput
+from .._base.errors import CertificateProblem, InvalidInput
 
 if t.TYPE_CHECKING:
     from .tls_files import TlsFiles

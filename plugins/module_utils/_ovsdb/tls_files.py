@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import typing as t
 
-from .._tls_options import VARIABLES
+from .._base.tls_options import VARIABLES
 
 
 class TlsFiles(t.NamedTuple):
-    """PEM files on the machine where the module runs, in the order of `_tls_options.py`. OVSDB always authenticates both sides."""
+    """PEM files on the machine where the module runs, in the order of `_base/tls_options.py`. OVSDB always authenticates both sides."""
 
     private_key: str | None = None
     certificate: str | None = None

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .._deadline import Deadline
+from .._base.deadline import Deadline
 from .endpoint import Endpoint
 from .tls_files import TlsFiles
 from .wire import Connection

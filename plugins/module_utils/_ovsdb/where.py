@@ -7,7 +7,7 @@ import json
 import re
 import typing as t
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 from .schema import BaseType, ColumnType, Schema
 
 FUNCTIONS = ("==", "!=", "<", "<=", ">", ">=", "includes", "excludes")

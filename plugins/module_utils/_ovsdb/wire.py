@@ -15,8 +15,8 @@ import socket
 import threading
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import InvalidInput, OvnError, Refused, TimedOut, Unreachable
+from .._base.deadline import Deadline
+from .._base.errors import InvalidInput, OvnError, Refused, TimedOut, Unreachable
 from .endpoint import Endpoint
 
 if t.TYPE_CHECKING:

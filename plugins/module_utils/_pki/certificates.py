@@ -8,7 +8,7 @@ import ipaddress
 import traceback
 import typing as t
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 from .decision import Leaf
 
 CRYPTOGRAPHY_PROBLEM: str | None = None

@@ -12,7 +12,7 @@ import collections
 import dataclasses
 import typing as t
 
-from .._tls_options import CHASSIS_SIGNER, CHASSIS_USAGES
+from .._base.tls_options import CHASSIS_SIGNER, CHASSIS_USAGES
 from .certificates import key_problem, request_problems
 
 NODE_EXTRA = "authentication.kubernetes.io/node-name"

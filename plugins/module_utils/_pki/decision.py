@@ -7,7 +7,7 @@ import dataclasses
 import datetime
 import typing as t
 
-from .._errors import InvalidInput, Refused
+from .._base.errors import InvalidInput, Refused
 
 FileState = t.Literal["missing", "unreadable", "usable"]
 

@@ -12,7 +12,7 @@ import pwd
 import stat
 import time
 
-from .._errors import InvalidInput, OvnError
+from .._base.errors import InvalidInput, OvnError
 
 # ovsdb-server checks its files once per turn of its main loop. A check that falls between the two touches sees one
 # change only and ignores it; the second touch, well after the first, repeats both.

@@ -11,7 +11,7 @@ import dataclasses
 import datetime
 import typing as t
 
-from .._errors import InvalidInput, Refused
+from .._base.errors import InvalidInput, Refused
 from . import certificates, decision, files, installed
 
 CERTIFICATE_MODE = 0o644

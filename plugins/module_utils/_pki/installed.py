@@ -7,7 +7,7 @@ import dataclasses
 import datetime
 import typing as t
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 from . import certificates, decision, names
 
 if t.TYPE_CHECKING:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import datetime
 import typing as t
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 from .certificates import CRYPTOGRAPHY_PROBLEM, new_private_key, new_request, to_pem
 from .signing import SigningAuthority
 

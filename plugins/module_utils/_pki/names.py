@@ -6,7 +6,7 @@ from __future__ import annotations
 import ipaddress
 import typing as t
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 
 # X.520: ub-common-name, in characters. Libraries differ in how they count, bytes are safe with all of them.
 COMMON_NAME_LIMIT = 64

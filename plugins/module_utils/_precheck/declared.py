@@ -6,13 +6,13 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._addresses import canonical_host, literal
-from .._databases import PORTS
-from .._distributions import Role, distribution_data
-from .._errors import InvalidInput
-from .._flows import TUNNEL_PORTS, ports_between
-from .._inventory import address_of, as_list, system_id_of, tunnel_ends_of
-from .._packages.plan import desired_versions
+from .._base.databases import PORTS
+from .._base.errors import InvalidInput
+from .._base.flows import TUNNEL_PORTS, ports_between
+from .._base.inventory import address_of, as_list, system_id_of, tunnel_ends_of
+from .._base.ip_addresses import canonical_host, literal
+from .._machine.distributions import Role, distribution_data
+from .._machine.package_plan import desired_versions
 from .._roles.cluster_source import encapsulation_types_of, with_resource
 from .._roles.distribution import socket_of
 from .._roles.endpoints import declared_endpoints

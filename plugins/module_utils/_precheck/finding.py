@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.errors import InvalidInput
 from .._chassis.datapath import CODES as DATAPATH_CODES
-from .._errors import InvalidInput
-from .._precheck_kubernetes.findings import CODES as CLUSTER_CODES
-from .._precheck_kubernetes.findings import Finding
+from .cluster_findings import CODES as CLUSTER_CODES
+from .cluster_findings import Finding
 
 # In the order of the report. docs/troubleshooting.md explains each of them, docs/troubleshooting.md those of clusters; tests compare.
 MACHINE_CODES = (

@@ -6,13 +6,13 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from .._base.errors import OvnError
+from .._base.inventory import as_list
 from .._chassis.registration import Rows
-from .._errors import OvnError
-from .._inventory import as_list
-from .._precheck_kubernetes.findings import Finding
 from .._roles.central import options_for_machines
 from .._roles.options import plain, read_options
 from .._roles.variables import Groups, Hostvars, members_of
+from .cluster_findings import Finding
 from .declared import DeclaredHost, declared_hosts, measurement, problem_of
 from .finding import check_ignored, hosts_of
 from .judge_inventory import judge_central_clusters, judge_registered, not_checked

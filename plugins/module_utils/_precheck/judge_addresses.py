@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._addresses import literal
-from .._precheck_kubernetes.findings import Finding
+from .._base.ip_addresses import literal
+from .cluster_findings import Finding
 from .declared import RAFT_PORTS, DeclaredHost
 from .measured import MeasuredHost
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._precheck_kubernetes.findings import Finding
+from .cluster_findings import Finding
 from .finding import CONTROL_NODE
 from .measured import MeasuredHost
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import typing as t
 
 from .._chassis.registration import LocalChassis, Rows, registered_clash
-from .._precheck_kubernetes.findings import Finding
 from .._roles.central import CentralClusterOptions, cluster_problem
+from .cluster_findings import Finding
 from .declared import DeclaredHost
 from .measured import MeasuredHost
 

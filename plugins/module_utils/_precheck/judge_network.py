@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import typing as t
 
-from .._addresses import overlap
-from .._flows import TUNNEL_PORTS
-from .._precheck_kubernetes.findings import Finding
+from .._base.flows import TUNNEL_PORTS
+from .._base.ip_addresses import overlap
+from .cluster_findings import Finding
 from .declared import RAFT_PORTS, USUAL_MTU
 from .measured import Facts, MeasuredHost, is_ours, place_of
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._addresses import literal
+from .._base.errors import InvalidInput
+from .._base.ip_addresses import literal
 from .._chassis.lists import read_servers
 from .._chassis.other_switches import DISTRIBUTION_UNITS, HostSwitches, Program, managed_findings
-from .._errors import InvalidInput
+from .._machine.package_plan import desired_versions, unsatisfied
 from .._ovsdb.endpoint import parse_endpoints
-from .._packages.plan import desired_versions, unsatisfied
-from .._precheck_kubernetes.findings import Finding
+from .cluster_findings import Finding
 from .declared import DeclaredHost, southbound_addresses
 from .measured import Facts, MeasuredHost, is_ours, place_of, supervisor_of
 

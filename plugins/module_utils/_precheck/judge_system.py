@@ -7,8 +7,8 @@ import re
 import typing as t
 
 from .._chassis.datapath import judge_datapath
-from .._packages.plan import desired_versions
-from .._precheck_kubernetes.findings import Finding
+from .._machine.package_plan import desired_versions
+from .cluster_findings import Finding
 from .declared import PACKAGE_PATHS
 from .measured import Facts, MeasuredHost
 

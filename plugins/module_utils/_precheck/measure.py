@@ -6,13 +6,13 @@ from __future__ import annotations
 import time
 import typing as t
 
-from .._adoption.processes import find_processes
 from .._chassis.datapath_reader import DatapathWatch
 from .._chassis.local_rows import read_chassis, read_registered
-from .._commands import Commands
+from .._host.foreign_processes import find_processes
 from .._host.openvswitch import DATABASE_FILE, as_facts, observe_switches
-from .._packages.commands import apt_commands
-from .._processes.proc import running_programs
+from .._machine.apt_commands import apt_commands
+from .._machine.commands import Commands
+from .._machine.proc import running_programs
 from .packages import read_packages
 from .reachability import connect_all, read_local
 from .sockets import read_listeners

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._processes.supervisor import Supervisor
+from .._machine.supervisor import Supervisor
 from .declared import DeclaredHost
 from .system import CHASSIS_UNIT, MEMBER_UNIT
 

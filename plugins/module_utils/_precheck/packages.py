@@ -6,11 +6,11 @@ from __future__ import annotations
 import importlib.util
 import typing as t
 
-from .._errors import OvnError
-from .._packages.commands import Run
-from .._packages.observe import read_candidates, read_sources, read_status, read_versions
-from .._packages.plan import desired_versions, unsatisfied
-from .._packages.versions import matches, version_key
+from .._base.errors import OvnError
+from .._machine.apt_commands import Run
+from .._machine.installed_packages import read_candidates, read_sources, read_status, read_versions
+from .._machine.package_plan import desired_versions, unsatisfied
+from .._machine.package_versions import matches, version_key
 from .reachability import connect_all
 
 

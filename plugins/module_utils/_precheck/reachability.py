@@ -11,7 +11,7 @@ import selectors
 import socket
 import typing as t
 
-from .._deadline import Deadline
+from .._base.deadline import Deadline
 
 Address = tuple[t.Any, ...]  # of the socket module
 _THREADS = 16

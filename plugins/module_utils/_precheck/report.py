@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._precheck_kubernetes.findings import Finding
+from .cluster_findings import Finding
 from .declared import DeclaredHost
 from .finding import CODES
 from .judge_addresses import judge_addresses

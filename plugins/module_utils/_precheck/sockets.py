@@ -8,8 +8,8 @@ import socket
 import struct
 import typing as t
 
-from .._addresses import canonical
-from .._processes.proc import holders_of
+from .._base.ip_addresses import canonical
+from .._machine.proc import holders_of
 
 _LISTENS = "0A"  # the state of a TCP socket in /proc/net/tcp
 

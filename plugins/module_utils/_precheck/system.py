@@ -8,9 +8,9 @@ import pathlib
 import re
 import typing as t
 
-from .._commands import Commands
-from .._files import text_if_readable
-from .._packages.commands import read_distribution
+from .._machine.apt_commands import read_distribution
+from .._machine.commands import Commands
+from .._machine.files import text_if_readable
 
 _UNITS = pathlib.Path("/etc/systemd/system")
 _OURS = "c5c3-ovn-*.service"

@@ -11,9 +11,9 @@ import socket
 import struct
 import typing as t
 
-from .._commands import Commands
+from .._base.deadline import Deadline
 from .._connectivity_test.icmp import checksum
-from .._deadline import Deadline
+from .._machine.commands import Commands
 
 _SECONDS = 1.0  # for the answers to packets that were sent together
 _ATTEMPTS = 3

@@ -9,8 +9,8 @@ import dataclasses
 import functools
 import typing as t
 
-from .._addresses import canonical_host
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
+from .._base.ip_addresses import canonical_host
 from .contents import Contents
 from .parse import ClusterStatus, parse_cluster_status, parse_version
 from .witness import LogTerms, parse_log_terms

@@ -9,8 +9,8 @@ import pathlib
 import time
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import BadAnswer, CertificateProblem, InvalidInput, OvnError, Refused, TimedOut, Unreachable
+from .._base.deadline import Deadline
+from .._base.errors import BadAnswer, CertificateProblem, InvalidInput, OvnError, Refused, TimedOut, Unreachable
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.server import ServerRow, query_databases
 from .._ovsdb.tls_files import TlsFiles

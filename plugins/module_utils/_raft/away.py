@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import Refused
+from .._base.errors import Refused
 from .observation import DISK_MISSING, Observation
 from .record import Record
 from .step import Run, Step, Unexamined, find_stopped

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from .._databases import OVSDB_ELECTION_TIMER
-from .._sentences import list_names
+from .._base.databases import OVSDB_ELECTION_TIMER
+from .._base.sentences import list_names
 from .answer import Answer, host_of
 from .contents import compare
 from .findings import Health, VerdictFindings, list_members

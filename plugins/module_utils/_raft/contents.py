@@ -13,8 +13,8 @@ import json
 import time
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import OvnError, TimedOut
+from .._base.deadline import Deadline
+from .._base.errors import OvnError, TimedOut
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.select import Row, TableReader
 from .._ovsdb.server import read_databases

@@ -9,10 +9,10 @@ import pathlib
 import time
 import typing as t
 
-from .._commands import Runner
-from .._databases import DATABASE_NAMES, STEMS
-from .._deadline import Deadline
-from .._errors import Changed, OvnError, Refused
+from .._base.databases import DATABASE_NAMES, STEMS
+from .._base.deadline import Deadline
+from .._base.errors import Changed, OvnError, Refused
+from .._machine.commands import Runner
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.unixctl import appctl
 from .answer import Answer

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The environment of a Raft launcher, for the unit of a machine and for a pod. _launchers/raft.py says what each variable means. Pure."""
+"""The environment of a Raft launcher, for the unit of a machine and for a pod. _daemons/raft_launcher.py says what each variable means. Pure."""
 
 from __future__ import annotations
 
 import dataclasses
 import typing as t
 
-from .._databases import Database
+from .._base.databases import Database
+from .._base.tls_options import CIPHERS_VARIABLE
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
-from .._tls_options import CIPHERS_VARIABLE
 
 
 @dataclasses.dataclass(frozen=True)

@@ -23,8 +23,8 @@ import select
 import time
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import OvnError, Refused
+from .._base.deadline import Deadline
+from .._base.errors import OvnError, Refused
 
 DEFAULT_PATH = "/run/c5c3-ovn/run.lock"
 _POLL_SECONDS = 0.5

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from .._databases import OVSDB_ELECTION_TIMER
-from .._errors import Refused
+from .._base.databases import OVSDB_ELECTION_TIMER
+from .._base.errors import Refused
 from .cluster_witness import Entry
 from .observation import DISK_MISSING, Observation
 from .record import Record

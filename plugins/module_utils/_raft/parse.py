@@ -10,7 +10,7 @@ import functools
 import re
 import typing as t
 
-from .._errors import BadAnswer
+from .._base.errors import BadAnswer
 
 
 class Link(t.NamedTuple):

@@ -10,8 +10,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._addresses import literal
-from .._errors import Refused
+from .._base.errors import Refused
+from .._base.ip_addresses import literal
 from .._ovsdb.endpoint import one_spelling, parse_endpoint
 from .away import find_away, refuse_away, refuse_silent, wait_for
 from .maintenance import Maintenance

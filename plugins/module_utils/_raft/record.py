@@ -11,7 +11,7 @@ import json
 import re
 import typing as t
 
-from .._errors import InvalidInput, Refused
+from .._base.errors import InvalidInput, Refused
 
 # What it means: every field of `Record`, `Member` and `Permit`, and no other. A change that adds or removes one after a release makes it 2.
 FORMAT = 1

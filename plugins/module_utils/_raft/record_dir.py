@@ -11,7 +11,7 @@ import pathlib
 import shutil
 import tempfile
 
-from .._errors import OvnError
+from .._base.errors import OvnError
 from .record import Record, parse_record, refuse_other_database
 
 

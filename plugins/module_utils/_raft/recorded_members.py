@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import Refused
+from .._base.errors import Refused
 from .record import Member
 from .recorded_cluster import RecordedCluster, status_of
 from .step import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from .._errors import Refused
+from .._base.errors import Refused
 from .gates import Name
 from .observation import DISK_MISSING, Observation
 from .record import NO_SID, Member

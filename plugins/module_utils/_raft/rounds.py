@@ -11,7 +11,7 @@ import dataclasses
 import time
 import typing as t
 
-from .._errors import Changed, TimedOut
+from .._base.errors import Changed, TimedOut
 from .backend import RaftBackend
 from .gates import gate_reason
 from .observation import DISK_MISSING, STARTABLE, Observation

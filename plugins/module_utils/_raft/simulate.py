@@ -7,7 +7,7 @@ import dataclasses
 import typing as t
 import uuid
 
-from .._errors import Refused
+from .._base.errors import Refused
 from .gates import OF_STOPS, Name
 from .observation import Observation, newest_leader
 from .record import Record

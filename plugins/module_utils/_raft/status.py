@@ -6,9 +6,9 @@ from __future__ import annotations
 import time
 import typing as t
 
-from .._databases import DATABASE_NAMES, Database
-from .._deadline import Deadline
-from .._errors import InvalidInput, TimedOut
+from .._base.databases import DATABASE_NAMES, Database
+from .._base.deadline import Deadline
+from .._base.errors import InvalidInput, TimedOut
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .answer import Answer

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._errors import Refused
+from .._base.errors import Refused
 from .gates import Name
 from .observation import DISK_MISSING, STARTABLE, Observation, newest_leader
 from .record import Record

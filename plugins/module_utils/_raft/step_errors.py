@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._deadline import Deadline
-from .._errors import Changed, Refused, TimedOut, Unreachable
+from .._base.deadline import Deadline
+from .._base.errors import Changed, Refused, TimedOut, Unreachable
 from .answer import Answer
 from .view import freshness
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .._errors import Refused
+from .._base.errors import Refused
 from .gates import OF_STOPS, Name
 from .observation import DISK_MISSING, Observation
 from .recorded_cluster import RecordedCluster, describe_lost

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._errors import OvnError
+from .._base.errors import OvnError
 from .gates import gate_reason
 from .observation import Observation
 from .plan import check_before_changes

@@ -9,7 +9,7 @@ import collections
 import functools
 import typing as t
 
-from .._databases import OVSDB_ELECTION_TIMER
+from .._base.databases import OVSDB_ELECTION_TIMER
 from .answer import Answer, merge
 from .parse import ClusterStatus, ListedServer
 

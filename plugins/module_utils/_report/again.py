@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._databases import DATABASES
+from .._base.databases import DATABASES
 from .._raft.contents import compare
 from .databases import contents_in
 from .findings import Result

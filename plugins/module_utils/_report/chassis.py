@@ -6,12 +6,12 @@ from __future__ import annotations
 import typing as t
 
 from .._api.chassis_status import LOSES_PACKETS
+from .._base.sentences import list_names
 from .._chassis.claims import shared_values
 from .._chassis.datapath import CODES, judge_datapath, reason_of
 from .._chassis.lists import mappings_with_blanks
 from .._chassis.southbound_rows import gateway_warning
 from .._kubernetes.timestamps import format_timestamp, time_of
-from .._sentences import list_names
 from .findings import ReportFindings, Result, cause_of, format_line
 from .installation import Installation
 

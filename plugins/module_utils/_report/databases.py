@@ -7,7 +7,7 @@ import dataclasses
 import typing as t
 
 from .._api.status import pod_of
-from .._databases import DATABASE_NAMES, TITLES
+from .._base.databases import DATABASE_NAMES, TITLES
 from .._raft.answer import Answer, failed_answer
 from .._raft.contents import Contents
 from .._raft.findings import Reason

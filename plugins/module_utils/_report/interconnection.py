@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._databases import INTERCONNECTION, TITLES
+from .._base.databases import INTERCONNECTION, TITLES
 from .._raft.answer import Answer
 from .._raft.standalone import assess_foreign
 from .._raft.verdict import Verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._databases import TITLES
+from .._base.databases import TITLES
 from .findings import ReportFindings, cause_of, format_line
 from .installation import Host
 

@@ -7,7 +7,7 @@ import collections
 import dataclasses
 import typing as t
 
-from .._databases import DATABASES, TITLES
+from .._base.databases import DATABASES, TITLES
 from .._raft.verdict import Verdict
 from .certificates import report_certificates
 from .chassis import report_chassis

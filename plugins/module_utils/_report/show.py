@@ -8,8 +8,8 @@ import json
 import re
 import typing as t
 
-from .._databases import DATABASE_NAMES
-from .._errors import InvalidInput
+from .._base.databases import DATABASE_NAMES
+from .._base.errors import InvalidInput
 
 Row = t.Mapping[str, t.Any]
 Tables = t.Mapping[str, t.Sequence[Row]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._databases import DATABASES, TITLES
-from .._northd.central_host import parse_version
+from .._base.databases import DATABASES, TITLES
+from .._daemons.central_host import parse_version
 from .findings import ReportFindings, Result, format_line
 from .installation import Host
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._errors import InvalidInput
-from .._inventory import as_list
+from .._base.errors import InvalidInput
+from .._base.inventory import as_list
 from .variables import Backend, Variables, first_value
 
 AuthorityName = t.Literal["central", "chassis"]

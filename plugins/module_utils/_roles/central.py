@@ -15,17 +15,13 @@ from .._agent.archive import build_archive
 from .._api.ciphers import check_ciphers
 from .._api.names import CLIENT_CA_KEY
 from .._api.observer_settings import HEARTBEAT_SECONDS
-from .._database.schema_update import FILES as SCHEMA_FILES
-from .._databases import DATABASES, DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, PORTS, STEMS, Database
-from .._errors import InvalidInput
-from .._launchers.raft import SCRIPT as LAUNCHER
-from .._northd.command_line import DEFAULT_THREADS, NorthdSettings, control_socket, northd_command
-from .._ovsdb.endpoint import Endpoint
-from .._ovsdb.tls_files import NO_TLS, TlsFiles
-from .._pki.issued import list_path
-from .._raft.launcher_environment import LauncherSettings, launcher_environment
-from .._raft.sizing import Size, Timers, timers_for
-from .._relay.command_line import (
+from .._base.databases import DATABASES, DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, PORTS, STEMS, Database
+from .._base.errors import InvalidInput
+from .._base.stop_budget import STOP_SECONDS
+from .._base.tls_options import DEFAULT_CIPHERS
+from .._daemons.northd_command import DEFAULT_THREADS, NorthdSettings, control_socket, northd_command
+from .._daemons.raft_launcher import SCRIPT as LAUNCHER
+from .._daemons.relay_command import (
     SCHEMA,
     RelaySettings,
     listeners_transaction,
@@ -34,9 +30,13 @@ from .._relay.command_line import (
     relay_database_socket,
     relay_revision,
 )
-from .._stop_budget import STOP_SECONDS
-from .._systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
-from .._tls_options import DEFAULT_CIPHERS
+from .._daemons.schema_update import FILES as SCHEMA_FILES
+from .._machine.systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
+from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.tls_files import NO_TLS, TlsFiles
+from .._pki.issued import list_path
+from .._raft.launcher_environment import LauncherSettings, launcher_environment
+from .._raft.sizing import Size, Timers, timers_for
 from .central_listeners import CentralListeners
 from .central_observer import observer_state
 from .options import given_options, read_options

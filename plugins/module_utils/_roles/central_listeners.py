@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._databases import PORTS, Database
-from .._relay.command_line import ROLE
+from .._base.databases import PORTS, Database
+from .._daemons.relay_command import ROLE
 
 _WILDCARDS = ("[::]", "0.0.0.0")
 Row = dict[str, t.Any]

@@ -8,10 +8,10 @@ import posixpath
 import typing as t
 
 from .._api.observer_settings import ISSUED_VARIABLE
-from .._databases import DATABASES, Database
+from .._base.databases import DATABASES, Database
+from .._base.tls_options import CLIENT_CA_VARIABLE
+from .._machine.systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
 from .._ovsdb.tls_files import TlsFiles
-from .._systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
-from .._tls_options import CLIENT_CA_VARIABLE
 
 PROGRAM = "/usr/lib/c5c3-ovn/c5c3-ovn.pyz"
 STATUS_FILE = "/run/c5c3-ovn/observer/status.json"

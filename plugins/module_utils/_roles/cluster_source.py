@@ -6,8 +6,8 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import CLIENT_CA_KEY
-from .._errors import InvalidInput
-from .._inventory import as_list
+from .._base.errors import InvalidInput
+from .._base.inventory import as_list
 from .options import plain
 from .variables import Groups, Hostvars, Overlaid, Variables, backend_of, first_value, is_true, members_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._databases import STEMS, Database
-from .._distributions import distribution_data
+from .._base.databases import STEMS, Database
+from .._machine.distributions import distribution_data
 from .variables import Variables, first_value
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._databases import PORTS, Database
-from .._errors import InvalidInput
-from .._inventory import address_of, as_list
+from .._base.databases import PORTS, Database
+from .._base.errors import InvalidInput
+from .._base.inventory import address_of, as_list
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .variables import Hostvars, Variables, first_value
 

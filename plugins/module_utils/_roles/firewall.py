@@ -7,13 +7,13 @@ import dataclasses
 import ipaddress
 import typing as t
 
-from .._addresses import literal
-from .._databases import DATABASES, STEMS
-from .._errors import InvalidInput
-from .._firewall.unit import unit_files, units
-from .._flows import FLOWS, TUNNEL_PORTS, MachineFlow, Party
-from .._inventory import address_of, as_list, tunnel_ends_of
-from .._units import own_unit
+from .._base.databases import DATABASES, STEMS
+from .._base.errors import InvalidInput
+from .._base.flows import FLOWS, TUNNEL_PORTS, MachineFlow, Party
+from .._base.inventory import address_of, as_list, tunnel_ends_of
+from .._base.ip_addresses import literal
+from .._machine.firewall_unit import unit_files, units
+from .._machine.systemd_units import own_unit
 from .cluster_source import encapsulation_types_of, with_resource
 from .distribution import run_directory_of
 from .variables import Groups, Hostvars, Overlaid, Variables, backend_of, first_value, is_true, members_of

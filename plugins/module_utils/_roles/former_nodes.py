@@ -8,9 +8,9 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import selector
+from .._base.tls_options import certificates_of
 from .._kubernetes.rollout_progress import generation_observed, is_ready, is_terminating
 from .._manifests.node_certificates import FOLDER_VARIABLE, ISSUER_VARIABLE, environment_of, environment_of_pod
-from .._tls_options import certificates_of
 from .variables import Variables
 
 _INSTANCE = "app.kubernetes.io/instance"

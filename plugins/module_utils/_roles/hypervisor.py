@@ -13,11 +13,11 @@ import typing as t
 from ansible.module_utils.common.dict_transformations import dict_merge
 
 from .._api.tls_spec import gives_node_certificates
+from .._base.databases import DATABASES, Database
+from .._base.errors import InvalidInput
+from .._base.inventory import as_list
 from .._chassis.external_ids import flow_clear_delay
-from .._databases import DATABASES, Database
-from .._errors import InvalidInput
-from .._inventory import as_list
-from .._systemd_sandbox import Sandbox, sandbox_settings
+from .._machine.systemd_sandbox import Sandbox, sandbox_settings
 from .cluster_source import camel_mappings, machine_mappings, specification_of_resource
 from .distribution import socket_of
 from .endpoints import declared_endpoints, endpoints_of

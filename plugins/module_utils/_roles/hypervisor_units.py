@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.tls_options import file_arguments
 from .._chassis.command_line import controller_command
-from .._distributions import DEBIAN_OPENVSWITCH
-from .._launchers.flows import SCRIPT
-from .._systemd_sandbox import (
+from .._daemons.flow_restore import SCRIPT
+from .._machine.distributions import DEBIAN_OPENVSWITCH
+from .._machine.systemd_sandbox import (
     Sandbox,
     openvswitch_database_settings,
     sandbox_revision,
     sandbox_settings,
     vswitchd_settings,
 )
-from .._tls_options import file_arguments
 
 DROP_IN = "c5c3-ovn.conf"
 FLOWS = "c5c3-ovn-flows"  # systemd reads only *.conf there

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._inventory import as_list, system_id_of
+from .._base.inventory import as_list, system_id_of
 from .._pki.issued import (
     CHASSIS,
     CLIENT,

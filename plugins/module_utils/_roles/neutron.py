@@ -8,10 +8,11 @@ import ipaddress
 import json
 import typing as t
 
-from .._databases import DATABASES, Database
-from .._errors import InvalidInput
+from .._base.databases import DATABASES, Database
+from .._base.errors import InvalidInput
+from .._base.inventory import as_list
 from .._host.client_certificate import files_in_use
-from .._inventory import as_list
+from .._machine.systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
 from .._neutron.helm import helm_overrides
 from .._neutron.ini import Sections, check_extra, merge_sections, render_ini
 from .._neutron.resource import connection_fields
@@ -19,7 +20,6 @@ from .._neutron.settings import SYNC_MODES, OvnConnection, ServerOptions, server
 from .._ovsdb.endpoint import parse_endpoints
 from .._ovsdb.host_names import names_in
 from .._ovsdb.tls_files import TlsFiles
-from .._systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
 from .central_observer import PROGRAM
 from .endpoints import Listener, endpoints_of
 from .foreign_central import is_managed

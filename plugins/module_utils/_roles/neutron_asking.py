@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._databases import DATABASES, TITLES, Database
-from .._inventory import as_list
+from .._base.databases import DATABASES, TITLES, Database
+from .._base.inventory import as_list
 
 # What the cluster of a control plane says of its endpoints for clients outside, the best first
 OUTSIDE: dict[Database, tuple[str, ...]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._sentences import list_names
+from .._base.sentences import list_names
 from .neutron import PREFIX
 from .variables import Hostvars, backend_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._databases import DATABASES
-from .._units import declared_environment
+from .._base.databases import DATABASES
+from .._machine.systemd_units import declared_environment
 from .neutron import PREFIX, NeutronOptions
 from .options import read_options
 from .variables import Variables

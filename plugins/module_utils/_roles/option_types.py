@@ -7,8 +7,8 @@ import typing as t
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from .._errors import InvalidInput
-from .._sentences import list_names
+from .._base.errors import InvalidInput
+from .._base.sentences import list_names
 from .variables import Hostvars, Variables
 
 Specification = t.Mapping[str, t.Mapping[str, t.Any]]  # option: what argument_specs.yml says of it

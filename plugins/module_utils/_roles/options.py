@@ -8,7 +8,7 @@ import typing as t
 
 from ansible.module_utils.parsing.convert_bool import boolean
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 from .shared_variables import SPECIFICATION as SHARED
 
 if t.TYPE_CHECKING:

@@ -6,10 +6,10 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._distributions import PACKAGES
-from .._inventory import as_list
-from .._packages.plan import Package, Policy, mixed_versions, plan_packages, unmatched_keys
-from .._packages.source import source_file
+from .._base.inventory import as_list
+from .._machine.distributions import PACKAGES
+from .._machine.package_plan import Package, Policy, mixed_versions, plan_packages, unmatched_keys
+from .._machine.package_source import source_file
 from .variables import Hostvars, Variables, is_true
 
 _OF_ROLES = ("ovn_central_packages", "ovn_hypervisor_packages", "ovn_pki_packages")  # packages, or a text with commas

@@ -10,8 +10,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._errors import InvalidInput
-from .._inventory import as_list
+from .._base.errors import InvalidInput
+from .._base.inventory import as_list
 from .distribution import socket_of
 from .guest_pods import LABELS, guest_pod, is_guest, is_running, node_of, pods_at_open_vswitch
 from .options import read_options

@@ -8,8 +8,8 @@ import os
 import re
 import typing as t
 
-from .._errors import InvalidInput
-from .._inventory import as_list
+from .._base.errors import InvalidInput
+from .._base.inventory import as_list
 from .authorities import AUTHORITIES
 from .options import read_options
 from .variables import Groups, Hostvars, first_value, members_of

@@ -7,10 +7,10 @@ import base64
 import typing as t
 
 from .._api.names import selector
+from .._base.tls_options import certificates_of
 from .._kubernetes.rollout_progress import is_terminating
 from .._kubernetes.volumes import volume_sources
 from .._manifests.ca_bundle import bundle_in_use, pod_of
-from .._tls_options import certificates_of
 from .variables import Variables
 
 _INSTANCE = "app.kubernetes.io/instance"

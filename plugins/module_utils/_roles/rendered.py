@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 from .options import plain
 from .variables import Hostvars, Variables
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 import typing as t
 
-from .._databases import DATABASES, Database
-from .._errors import InvalidInput
+from .._base.databases import DATABASES, Database
+from .._base.errors import InvalidInput
 from .authorities import AuthorityName, Files, rotated_authorities
 from .endpoints import Listener, endpoints_of
 from .variables import Hostvars

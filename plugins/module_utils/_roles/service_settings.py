@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import typing as t
 
-from .._units import OUR_DROP_IN
+from .._machine.systemd_units import OUR_DROP_IN
 
 _SALT, _ROUNDS = b"c5c3.ovn settings", 100_000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._tls_options import DEFAULT_CIPHERS
+from .._base.tls_options import DEFAULT_CIPHERS
 
 SPECIFICATION: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "ovn_backend": {

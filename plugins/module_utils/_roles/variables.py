@@ -10,7 +10,7 @@ import typing as t
 
 from ansible.module_utils.parsing.convert_bool import boolean
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 
 Variables = t.Mapping[str, t.Any]
 Hostvars = t.Mapping[str, Variables]

@@ -6,8 +6,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._databases import DATABASES
-from .._inventory import address_of, as_list
+from .._base.databases import DATABASES
+from .._base.inventory import address_of, as_list
 from .._ovsdb.endpoint import parse_endpoints
 from .distribution import run_directory_of, socket_of
 from .endpoints import Listener, endpoints_of

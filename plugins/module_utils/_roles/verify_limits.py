@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._errors import InvalidInput
+from .._base.errors import InvalidInput
 from .variables import Variables, first_value
 
 _LEAST_SECONDS = 1.0  # enough to read most databases, whatever the limits are

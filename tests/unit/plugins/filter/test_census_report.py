@@ -11,7 +11,7 @@ from ansible.errors import AnsibleFilterError
 from census_rows import KUBE_OVN, NETWORK, Northbound
 
 from ansible_collections.c5c3.ovn.plugins.filter.census_report import FilterModule
-from ansible_collections.c5c3.ovn.plugins.module_utils._census.rows import EVERY_TABLE
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.census_rows import EVERY_TABLE
 
 report: t.Callable[..., list[str]] = FilterModule().filters()["census_report"]
 PLAYBOOK = pathlib.Path(__file__).resolve().parents[4] / "playbooks" / "census.yml"

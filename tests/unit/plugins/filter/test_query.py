@@ -1,4 +1,4 @@
-"""Queries in templates; the language is tested with _query.py."""
+"""Queries in templates; the language is tested with _base/query.py."""
 
 from __future__ import annotations
 

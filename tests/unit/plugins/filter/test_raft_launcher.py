@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ansible_collections.c5c3.ovn.plugins.filter.raft_launcher import FilterModule
-from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.raft import SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.raft_launcher import SCRIPT
 
 raft_launcher = FilterModule().filters()["raft_launcher"]
 

@@ -5,7 +5,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.chassis_count import ChassisCounter, apply_updates
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import BadAnswer
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import BadAnswer
 
 GRACE = 60.0
 

@@ -19,7 +19,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.chassis_status impor
     chassis_status,
     condition_of,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import Endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
 

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent import member_watch as members
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.control_plane_watch import known_schemas
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused, TimedOut, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused, TimedOut, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView
 

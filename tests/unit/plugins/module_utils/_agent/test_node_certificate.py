@@ -24,7 +24,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._agent.node_certificate i
     WaitingRequest,
     discard_certificate,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.signing import SigningAuthority
 
 NOW = datetime.datetime(2026, 5, 1, tzinfo=datetime.timezone.utc)

@@ -6,8 +6,8 @@ from ipaddress import ip_address
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.chassis_settings import checked, options_of, settings_of
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.addresses import Address, parse, tunnel_address
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, OvnError
 
 ADDRESSES = [
     Address("lo", ip_address("127.0.0.1")),

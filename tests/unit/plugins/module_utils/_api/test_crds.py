@@ -13,7 +13,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import (
     custom_resource_definitions,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.validation import complete
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 
 DEFINITIONS = {definition["spec"]["names"]["kind"]: definition for definition in custom_resource_definitions()}
 

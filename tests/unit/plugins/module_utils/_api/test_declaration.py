@@ -18,7 +18,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.declaration import (
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.fields import listing, mapping, number, record, text
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.validation import complete
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 
 
 @dataclasses.dataclass(frozen=True)

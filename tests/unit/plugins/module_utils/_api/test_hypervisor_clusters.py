@@ -13,7 +13,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.hypervisor_clusters 
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.operator_status import TargetOutcome
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 
 
 def parse(*clusters: t.Any) -> tuple[HypervisorCluster, ...]:

@@ -8,7 +8,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.metadata_agent_spec import MetadataAgent
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 
 Object = dict[str, t.Any]
 COMPLETE: Object = {

@@ -13,7 +13,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_r
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.fields import listing, record
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.schema_validator import validator_class
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.validation_messages import MESSAGES
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 
 Schema = dict[str, t.Any]
 ROOTS = [d["spec"]["versions"][0]["schema"]["openAPIV3Schema"] for d in custom_resource_definitions()]

@@ -16,7 +16,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.service_accounts imp
     hypervisor_accounts,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 
 OURS = ["ovn-northbound", "ovn-southbound", "ovn-northd", "ovn-observer"]
 

@@ -7,8 +7,8 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import CLUSTER_SPEC, ClusterSpec, parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.tls_spec import ConfigMapReference
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.validation import complete
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 
 
 def parse(raw: dict[str, t.Any]) -> ClusterSpec:

@@ -18,7 +18,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.status import (
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.status_conditions import ChassisCount
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.status_schema import CLUSTER_STATUS
-from ansible_collections.c5c3.ovn.plugins.module_utils._database.schema_update import Schemas
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.schema_update import Schemas
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.rollout_progress import PendingItem
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, merge
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import Reason, Verdict, assess

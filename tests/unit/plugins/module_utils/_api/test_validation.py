@@ -7,7 +7,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.fields import listing, mapping, number, record, text
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.pod_fields import _quantities
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.validation import complete
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 
 TYRE = record("One.", {"inches": number("Inches.", 10, 30, default=15), "brand": text("Brand.")})
 SCHEMA = record(

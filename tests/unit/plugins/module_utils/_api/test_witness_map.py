@@ -11,7 +11,7 @@ from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.witness_writer import WitnessWriter, indexes_on_disk
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.witness_map import WitnessMap
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Conflict, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness import (
     ClusterWitness,

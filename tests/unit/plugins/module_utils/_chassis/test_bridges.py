@@ -4,6 +4,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.bridges import (
     Bridge,
     BridgePort,
@@ -12,7 +13,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.bridges import (
     plan_bridges,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.removal import plan_removal
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Refused
 
 
 def test_mappings_and_bridges_add_up() -> None:

@@ -4,12 +4,12 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.cms_options import (
     DesiredCmsOptions,
     desired_cms_options,
     merge,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 
 GW = "enable-chassis-as-gw"
 

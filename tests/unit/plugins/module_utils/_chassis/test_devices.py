@@ -4,11 +4,11 @@ import socket
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.devices import (
     refuse_missing_devices,
     refuse_port_errors,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
 
 
 def test_missing_devices_are_named_with_their_bridges(monkeypatch: pytest.MonkeyPatch) -> None:

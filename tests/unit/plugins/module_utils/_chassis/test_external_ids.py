@@ -4,12 +4,12 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.external_ids import (
     DesiredValue,
     desired_keys,
     encapsulations,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 
 P = "physical_network"
 

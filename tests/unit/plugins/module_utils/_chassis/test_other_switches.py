@@ -17,7 +17,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.other_switches i
     managed_problem,
     parse_datapath_ports,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._processes.supervisor import Kind, Supervisor
+from ansible_collections.c5c3.ovn.plugins.module_utils._machine.supervisor import Kind, Supervisor
 
 CONF_DB = "ovsdb-server /etc/openvswitch/conf.db"
 

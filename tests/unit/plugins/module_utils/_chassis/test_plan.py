@@ -5,6 +5,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.bridges import Bridge, BridgePlan, BridgePort
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.operations import Rows, operations
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.ownership import KEY, Owned, parse_owned
@@ -17,7 +18,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.plan import (
     make_plan,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.removal import plan_absent
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Refused
 
 TLS = {"private_key": "/k", "certificate": "/c", "ca_certificate": "/a"}
 

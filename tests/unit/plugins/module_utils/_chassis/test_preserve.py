@@ -6,11 +6,11 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.bridges import Bridge, BridgePort
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.ownership import KEY, parse_owned
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.plan import ObservedChassis, desired_chassis, make_plan
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.removal import plan_absent
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 
 MAPPING = [{"physical_network": "physnet1", "bridge": "br-ex"}]
 

@@ -7,10 +7,10 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.registration import LocalChassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound import Southbound
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
 
 LOCAL = LocalChassis("c1", "host1", frozenset({("geneve", "192.0.2.1")}))
 

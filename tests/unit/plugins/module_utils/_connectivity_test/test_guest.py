@@ -5,6 +5,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._connectivity_test.guest import (
     MARK,
     ActualGuest,
@@ -19,7 +20,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._connectivity_test.guest 
     port_operations,
     port_removal,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 
 WANTED = Guest("ns", "dev", "02:00:00:00:00:01", "198.18.0.1/16", 1400)
 GOOD = GuestLink("veth", WANTED.mac, 1400, True, ("198.18.0.1/16",))

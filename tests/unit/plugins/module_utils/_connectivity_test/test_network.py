@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._connectivity_test.network import (
     DesiredNetwork,
     ObservedRow,
@@ -9,7 +10,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._connectivity_test.networ
     SwitchPort,
     make_plan,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 
 ONE = SwitchPort("net-h1", "02:00:00:00:00:01 198.18.0.1")
 TWO = SwitchPort("net-h2", "02:00:00:00:00:02 198.18.0.2")

@@ -11,10 +11,10 @@ import pytest
 from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.chassis_port_clients import check_clients
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired import DesiredCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.command import ExecResult
 
 MEMBER, NODE, TUNNEL, NORTHD, NEUTRON = "10.0.0.1", "192.0.2.1", "198.51.100.1", "10.0.0.9", "10.0.7.7"

@@ -7,9 +7,9 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Conflict, OvnError, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.database_pods import DatabasePods
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, OvnError, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.command import ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.rows import Caller
 

@@ -6,6 +6,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired import (
     DesiredCluster,
     check_unchanged,
@@ -16,7 +17,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired im
     refuse_deletion,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, OvnError, Refused
 
 CID = "aaaaaaaa-1111-4111-8111-111111111111"
 KIND = {"apiVersion": "ovn.c5c3.io/v1alpha1", "kind": "OVNCluster"}

@@ -8,12 +8,12 @@ import pytest
 from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.endpoints import (
     ControlPlaneAddress,
     Endpoints,
     find_endpoints,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 
 READY = [{"type": "Ready", "status": "True"}]
 

@@ -6,16 +6,19 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused, TimedOut, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.handover import (
     has_moved,
     is_restart_due,
     keep_current_images,
     open_unrestricted_port,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._database.converge import MemberState
-from ansible_collections.c5c3.ovn.plugins.module_utils._database.settings import DesiredSettings, ObservedSettings
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused, TimedOut, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.database_converge import MemberState
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.database_settings import (
+    DesiredSettings,
+    ObservedSettings,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare import with_hash
 
 Object = dict[str, t.Any]

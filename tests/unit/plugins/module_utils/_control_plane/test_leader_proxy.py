@@ -8,6 +8,8 @@ import pytest
 from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import ClusterSpec, parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.leader_proxy import (
     await_leader_proxy,
     publishable_endpoints,
@@ -17,8 +19,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.leader_pro
     tolerates_as_much,
     unpublished_warning,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 
 NORTHBOUND, SOUTHBOUND = "ssl:10.96.0.9:6641", "ssl:10.96.0.9:16642"
 PUBLISHED = {"leaderProxyNorthbound": NORTHBOUND, "leaderProxySouthbound": SOUTHBOUND}

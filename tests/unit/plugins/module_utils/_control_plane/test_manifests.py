@@ -7,9 +7,9 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import Database
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import manifests as module
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.manifests import ClusterManifests
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import Database
 
 
 def test_the_archive_is_built_at_most_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,9 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Changed, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.objects import ClusterObjects
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Changed, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import ObjectChange
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.progress import Progress
 

@@ -8,15 +8,15 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.pod_database import PodConnection, PodDatabase
-from ansible_collections.c5c3.ovn.plugins.module_utils._database.settings import LAYOUTS
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import (
     BadAnswer,
     OvnError,
     Refused,
     TimedOut,
     Unreachable,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.pod_database import PodConnection, PodDatabase
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.database_settings import LAYOUTS
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.command import ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.parse import parse_cluster_status
 

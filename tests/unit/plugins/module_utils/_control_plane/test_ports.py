@@ -8,6 +8,7 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Conflict, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.ports import (
     PortClash,
     find_port_clashes,
@@ -16,7 +17,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.ports impo
     repair_ports,
     repaired_ports,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import key_of
 
 Object = dict[str, t.Any]

@@ -10,6 +10,7 @@ import pytest
 from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import recreate_claims
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_claims import (
@@ -17,7 +18,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_c
     delete_pending_claims,
     find_claims_to_recreate,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 
 Object = dict[str, t.Any]
 MANAGED = {"app.kubernetes.io/managed-by": "c5c3.ovn"}

@@ -8,6 +8,13 @@ import pytest
 from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import (
+    InvalidInput,
+    OvnError,
+    Refused,
+    TimedOut,
+    Unreachable,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import recreate_statefulset
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_statefulset import (
     await_gone,
@@ -15,13 +22,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_s
     dry_run_create,
     outdated_claim_template,
     predict_statefulset,
-)
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
-    InvalidInput,
-    OvnError,
-    Refused,
-    TimedOut,
-    Unreachable,
 )
 
 Object = dict[str, t.Any]

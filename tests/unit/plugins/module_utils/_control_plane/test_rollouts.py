@@ -7,9 +7,9 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused, TimedOut, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.rollouts import roll_out_databases
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused, TimedOut, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.progress import Progress
 
 SERVER = "https://192.0.2.1:6443"

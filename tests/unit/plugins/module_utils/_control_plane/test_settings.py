@@ -7,8 +7,8 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import Database
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.settings import desired_settings, relay_probe
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import Database
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 
 FORMER: dict[str, t.Any] = {"spec": {"containers": []}}

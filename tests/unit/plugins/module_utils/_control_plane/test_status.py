@@ -8,10 +8,10 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import status
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.endpoints import Endpoints
-from ansible_collections.c5c3.ovn.plugins.module_utils._database.schema_update import Schemas
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.schema_update import Schemas
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import Verdict
 
 Object = dict[str, t.Any]

@@ -9,6 +9,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.database_spec import Storage
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.recreate_statefulset import (
     kept_message,
@@ -21,7 +22,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.storage im
     is_bound,
     is_empty,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 
 MANAGED = {"app.kubernetes.io/managed-by": "c5c3.ovn"}
 

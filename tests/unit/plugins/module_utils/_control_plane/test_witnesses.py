@@ -9,10 +9,10 @@ import pytest
 from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import witnesses
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired import DesiredCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import ObjectChange
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
 

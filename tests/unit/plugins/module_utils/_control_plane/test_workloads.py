@@ -8,9 +8,9 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import workloads
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import pod_startup
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.timestamps import unix_seconds
 

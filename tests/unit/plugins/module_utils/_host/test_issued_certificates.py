@@ -8,7 +8,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, OvnError, TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, OvnError, TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._host import file_lock
 from ansible_collections.c5c3.ovn.plugins.module_utils._host.issued_certificates import read_change, update_file
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.issued import IssuedCertificate, IssuedChange

@@ -11,10 +11,14 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._host import units as host_units
 from ansible_collections.c5c3.ovn.plugins.module_utils._host.systemctl import predict_unit
-from ansible_collections.c5c3.ovn.plugins.module_utils._units import Unit, declared_environment, is_our_file
+from ansible_collections.c5c3.ovn.plugins.module_utils._machine.systemd_units import (
+    Unit,
+    declared_environment,
+    is_our_file,
+)
 
 if t.TYPE_CHECKING:
-    from ansible_collections.c5c3.ovn.plugins.module_utils._commands import Commands
+    from ansible_collections.c5c3.ovn.plugins.module_utils._machine.commands import Commands
 
 NAME = "x.service"
 STARTED = 1_000.0

@@ -8,7 +8,7 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.absent import (
     AbsentHypervisors,
     given_agents,

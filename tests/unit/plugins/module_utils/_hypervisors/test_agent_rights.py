@@ -9,7 +9,7 @@ import pytest
 from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.agent_rights import AgentRights, missing_guards
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.observed_state import (
     ObservedHypervisors,

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.node_certificate import NodeCertificate
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.chassis_names import (
     ConfirmedNames,
     NameEvidence,

@@ -10,7 +10,7 @@ import pytest
 from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import ClusterSpec, parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.metadata_agents import (
     chassis_with_agent,
     gateway_problems,

@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import chassis_labels
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.desired import DesiredHypervisors
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.observed_state import ObservedHypervisors

@@ -9,8 +9,12 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import CertificateProblem, InvalidInput, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import (
+    CertificateProblem,
+    InvalidInput,
+    Unreachable,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors import removal
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import Registry, registry_of
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import pod_watch

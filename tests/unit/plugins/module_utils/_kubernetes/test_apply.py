@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fake_cluster import FakeCluster
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Conflict, InvalidInput, OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Conflict, InvalidInput, OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import apply
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import ObjectChange, converge, diff_of, prune
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare import with_hash

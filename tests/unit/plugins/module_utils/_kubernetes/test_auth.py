@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from ansible_collections.c5c3.ovn.plugins.doc_fragments._kubernetes_auth import ModuleDocFragment
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.auth import (
     AUTH_ARG_SPEC,
     check_options,

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.command import (
     command_with_stdin,
     exec_url,

@@ -9,8 +9,14 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_node import has_ended
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Changed, Conflict, OvnError, Refused, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.control_node import has_ended
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import (
+    Changed,
+    Conflict,
+    OvnError,
+    Refused,
+    Unreachable,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import lease
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.lease import RunLease, holder_identity, seconds_left
 

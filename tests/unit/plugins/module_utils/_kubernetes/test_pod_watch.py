@@ -8,8 +8,8 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused, TimedOut, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused, TimedOut, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import pod_watch
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.pod_watch import await_no_pods, watch_pods
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import (
     BadAnswer,
     Conflict,
     InvalidInput,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused, TimedOut, Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused, TimedOut, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.network import network_failure
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.refusals import response_failure
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.retries import APPLY, is_repeatable, pause_after

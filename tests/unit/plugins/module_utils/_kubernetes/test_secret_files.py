@@ -9,7 +9,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.tls_spec import ConfigMapReference
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.secret_files import files_of, read_certificates
 
 DATA = {name: base64.b64encode(name.encode()).decode() for name in ("tls.key", "tls.crt", "ca.crt")}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from fake_cluster import FakeCluster
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.service_accounts import (
     missing_account_problem,
     missing_accounts,

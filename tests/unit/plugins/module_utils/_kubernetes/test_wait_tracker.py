@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fake_cluster import Call, FakeCluster
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.wait_tracker import WaitTracker
 
 NAME = "ovn-northbound-1"

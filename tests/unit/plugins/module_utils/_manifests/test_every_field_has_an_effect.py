@@ -12,10 +12,10 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.endpoints import outside_endpoints
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.hypervisor_spec import CHASSIS_SPEC
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import CLUSTER_SPEC, parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.leader_proxy import published_endpoints
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.settings import desired_settings
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import DATABASES
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import declared_settings
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import (

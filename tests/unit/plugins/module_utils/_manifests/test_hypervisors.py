@@ -7,8 +7,8 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
-from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.chassis import SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.chassis_launcher import SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.config import CONFIG_KEYS
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
 

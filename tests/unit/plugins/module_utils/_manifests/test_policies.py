@@ -4,7 +4,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._flows import ports_between
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.flows import ports_between
 
 Central = t.Callable[..., t.Any]
 

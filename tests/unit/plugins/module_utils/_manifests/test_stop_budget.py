@@ -6,9 +6,9 @@ import re
 import typing as t
 from pathlib import Path
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.raft import SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.stop_budget import STOP_SECONDS
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.raft_launcher import SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import central as role
-from ansible_collections.c5c3.ovn.plugins.module_utils._stop_budget import STOP_SECONDS
 
 Central = t.Callable[..., t.Any]
 UNIT = Path(__file__).resolve().parents[5] / "roles/ovn_central/templates/c5c3-ovn-database.service.j2"

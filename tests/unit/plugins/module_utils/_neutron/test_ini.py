@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._neutron.ini import (
     check_extra,
     has_option,

@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.authorities import pair_of
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.issuing import issue, new_authority
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.signing import SigningAuthority

@@ -7,7 +7,7 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Unreachable
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.events import Events, describe_changes
 
 CLUSTER = {"metadata": {"name": "ovn", "namespace": "net", "uid": "1"}}

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.hypervisor_clusters import KubeconfigSecret
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.kubeconfig import read_kubeconfig
 
 REFERENCE = KubeconfigSecret(name="rack1", key="kubeconfig")

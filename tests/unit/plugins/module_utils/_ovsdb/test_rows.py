@@ -4,7 +4,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import BadAnswer, Conflict, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import BadAnswer, Conflict, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.rows import (
     as_list,
     as_optional,

@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import BadAnswer, InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import BadAnswer, InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.schema import parse_schema
 
 SCHEMA: dict[str, t.Any] = {

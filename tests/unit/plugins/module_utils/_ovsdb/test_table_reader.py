@@ -6,8 +6,8 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.pod_database import PodConnection
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.table_reader import read_database
 
 SCHEMA = {

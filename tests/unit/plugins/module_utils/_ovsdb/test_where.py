@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.schema import BaseType, ColumnType, Schema
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.where import parse_where
 

@@ -6,7 +6,7 @@ import datetime
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates
 
 pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")

@@ -8,7 +8,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki import decision
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)

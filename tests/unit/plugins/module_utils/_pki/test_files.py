@@ -8,7 +8,7 @@ import stat
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.files import Ownership, delete, repair_attributes
 
 

@@ -9,7 +9,7 @@ import pathlib
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates, files, install
 
 pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")

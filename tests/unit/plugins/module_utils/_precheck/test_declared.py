@@ -9,7 +9,7 @@ import pytest
 import yaml
 from precheck_facts import declare
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._distributions import distribution_data
+from ansible_collections.c5c3.ovn.plugins.module_utils._machine.distributions import distribution_data
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.declared import declared_hosts, measurement
 
 ROLES = Path(__file__).resolve().parents[5] / "roles"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck import finding
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.findings import Finding
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.cluster_findings import Finding
 from ansible_collections.c5c3.ovn.plugins.module_utils._report.codes import PROBLEMS, WARNINGS
 
 ROOT = Path(__file__).resolve().parents[5]

@@ -7,7 +7,7 @@ import typing as t
 import pytest
 from precheck_facts import facts
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.from_hostvars import (
     PrecheckOptions,
     central_outside,

@@ -7,13 +7,13 @@ import typing as t
 import pytest
 from precheck_facts import central, declare, hypervisor, measured, process
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._machine.supervisor import Supervisor
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.judge_software import (
     judge_software,
     not_tested,
     ovn_version,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measured import MeasuredHost
-from ansible_collections.c5c3.ovn.plugins.module_utils._processes.supervisor import Supervisor
 
 MEMBER = {"own_units": ["c5c3-ovn-northbound.service"]}
 CHASSIS = {"own_units": ["c5c3-ovn-controller.service"]}

@@ -8,7 +8,7 @@ import typing as t
 import pytest
 from precheck_facts import central, hypervisor
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._distributions import distribution_data
+from ansible_collections.c5c3.ovn.plugins.module_utils._machine.distributions import distribution_data
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.judge_system import judge_systems
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measured import MeasuredHost
 

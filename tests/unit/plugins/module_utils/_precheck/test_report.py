@@ -6,8 +6,8 @@ import typing as t
 
 from precheck_facts import central, hypervisor
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.cluster_findings import Finding
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.report import judge, report
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck_kubernetes.findings import Finding
 
 
 def clock(name: str, cause: str = "its clock is wrong") -> Finding:

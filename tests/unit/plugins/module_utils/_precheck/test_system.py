@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._commands import Answer, Commands
+from ansible_collections.c5c3.ovn.plugins.module_utils._machine.commands import Answer, Commands
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck import system
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.system import (
     Mount,

@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView, merge
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.verdict import assess
 

@@ -7,7 +7,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.contents import (
     Contents,

@@ -8,7 +8,7 @@ import typing as t
 import pytest
 from raft_observations import ADDRESSES, CID, LISTED, NAMES, RECORD, RUN, SIDS, WITHOUT_C3, down, lost, up, with_state
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Problem
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import plan_round, predict_rounds

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._commands import Commands
+from ansible_collections.c5c3.ovn.plugins.module_utils._machine.commands import Commands
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft import host
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.host import HostMember
 

@@ -9,7 +9,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._launchers.raft import SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.raft_launcher import SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests import statefulset
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.context import ManifestContext
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles

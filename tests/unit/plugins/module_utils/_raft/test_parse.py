@@ -7,7 +7,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import BadAnswer
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import BadAnswer
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.parse import Link, parse_cluster_status, parse_version
 
 CAPTURES = pathlib.Path(__file__).parents[1] / "captures"

@@ -8,7 +8,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import (
     Member,
     Permit,

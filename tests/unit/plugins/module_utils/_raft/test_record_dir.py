@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import OvnError
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record, render_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record_dir import read_record, write_files
 

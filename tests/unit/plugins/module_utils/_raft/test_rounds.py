@@ -7,7 +7,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import Changed, Refused, TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Changed, Refused, TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import (

@@ -4,7 +4,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput, TimedOut
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft import status
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, failed_answer
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.ask import AskResult

@@ -22,7 +22,7 @@ CALLS = {"problem": 0, "warning": 0, "Reason": 0, "Problem": 0, "failed_answer":
 
 def in_use() -> t.Iterator[str]:
     """The codes that are written in the code. Those of errors are in a table of _raft/ask.py."""
-    packages = [UTILS / package for package in ("_raft", "_raft_pods", "_report")]
+    packages = [UTILS / package for package in ("_raft", "_control_plane", "_report")]
     files = [path for package in packages for path in package.glob("*.py")]
     for path in [*files, UTILS / "_chassis" / "datapath.py"]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

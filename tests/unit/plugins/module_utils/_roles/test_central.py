@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.sizing import Size
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import central
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import (

@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.endpoints import Listener, endpoints_of
 
 HOSTVARS = {"db1": {"ovn_address": "192.0.2.1"}, "db2": {"ovn_address": "", "ansible_host": "2001:db8::1"}}

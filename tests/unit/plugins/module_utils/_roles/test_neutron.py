@@ -9,8 +9,8 @@ import jinja2
 import pytest
 import yaml
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import Database
-from ansible_collections.c5c3.ovn.plugins.module_utils._errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import Database
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.neutron import desired_neutron, neutron_endpoints
 
 COLLECTION = pathlib.Path(__file__).resolve().parents[5]

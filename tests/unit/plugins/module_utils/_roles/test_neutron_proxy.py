@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import Database
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import Database
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.neutron import desired_neutron
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.neutron_proxy import proxy_problem
 

@@ -9,10 +9,10 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import labels
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._databases import Database
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import Database
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.tls_options import tls_arguments
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import certificates, relay_tls_files, tls_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.pki_pods import unready_members
-from ansible_collections.c5c3.ovn.plugins.module_utils._tls_options import tls_arguments
 
 Object = dict[str, t.Any]
 ISSUER = "-----BEGIN CERTIFICATE-----\nYmI=\n-----END CERTIFICATE-----\n"

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Processes of a Linux host from /proc (proc(5)): programs that run in this network, and who holds a socket. Read only."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import pathlib
+import typing as t
+
+from .._base.errors import OvnError
+from .supervisor import Supervisor, parse_cgroup
+
+PROC = pathlib.Path("/proc")
+_COMM = 15  # characters that the kernel keeps of a program's name
+_ENDED = (FileNotFoundError, ProcessLookupError)
+
+
+class RunningProgram(t.NamedTuple):
+    """`arguments` are those of its command line, and begin with the program; they are empty once the process has ended."""
+
+    pid: int
+    program: str
+    supervisor: Supervisor
+    arguments: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """Return the same as plain data, with the arguments in one line."""
+        arguments = " ".join(self.arguments)
+        return {**self._asdict(), "supervisor": dataclasses.asdict(self.supervisor), "arguments": arguments}
+
+
+@contextlib.contextmanager
+def examining_process() -> t.Iterator[None]:
+    """Pass over a process that ends while it is read; `OvnError` if something of it must not be read: then nobody knows what it is."""
+    try:
+        yield
+    except _ENDED:
+        pass
+    except OSError as e:
+        raise OvnError(
+            f"Looking for daemons on this host failed: {e.filename or 'a process'} cannot be read ({e.strerror}). Run as root (ansible_become: true)."
+        ) from e
+
+
+def running_programs(names: t.Iterable[str]) -> list[RunningProgram]:
+    """Return the processes of these programs in the network of this process, in whatever container they run, by process id.
+
+    `OvnError` if it cannot be known what runs here.
+    """
+    programs = {name[:_COMM] for name in names}
+    own = os.readlink(PROC / "self" / "ns" / "net")
+    found = []
+    for pid in _process_ids():
+        with examining_process():
+            if _program(pid) in programs and os.readlink(PROC / str(pid) / "ns" / "net") == own:
+                found.append(_read(pid))
+    return found
+
+
+def holders_of(inodes: t.Collection[int], first: t.Iterable[int]) -> dict[int, RunningProgram]:
+    """Return the processes that have these sockets open, as far as they can be found; the process ids in `first` are looked at before all others."""
+    links = {f"socket:[{inode}]": inode for inode in inodes}
+    found: dict[int, RunningProgram] = {}
+    for pid in dict.fromkeys([*first, *_process_ids()] if links else []):
+        if len(found) == len(links):
+            break
+        with contextlib.suppress(OSError):
+            for inode in {links[target] for target in open_files(pid) if target in links}:
+                found.setdefault(inode, _read(pid))
+    return found
+
+
+def _process_ids() -> list[int]:
+    """Return all process ids, in their order. The first process of a host always runs: where it is not seen, others are hidden as well."""
+    pids = sorted(int(name) for name in os.listdir(PROC) if name.isdigit())
+    if 1 not in pids:
+        raise OvnError(
+            f"Looking for daemons on this host failed: {PROC} hides the processes of other users. Run as root (ansible_become: true)."
+        )
+    return pids
+
+
+def _read(pid: int) -> RunningProgram:
+    arguments = tuple(os.fsdecode(word) for word in (PROC / str(pid) / "cmdline").read_bytes().split(b"\0") if word)
+    return RunningProgram(pid, _program(pid), parse_cgroup(_cgroup(str(pid)), _cgroup("self")), arguments)
+
+
+def _program(pid: int) -> str:
+    return (PROC / str(pid) / "comm").read_text(encoding="utf-8", errors="replace").rstrip("\n")
+
+
+def _cgroup(pid: str) -> str:
+    return (PROC / pid / "cgroup").read_text(encoding="utf-8", errors="replace")
+
+
+def open_files(pid: int) -> t.Iterator[str]:
+    """Yield what the process has open: paths as it sees them, and sockets as `socket:[INODE]`."""
+    for entry in os.scandir(PROC / str(pid) / "fd"):
+        with contextlib.suppress(OSError):
+            yield os.readlink(entry.path)

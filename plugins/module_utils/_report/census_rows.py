@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The owner of every row that was read of the Northbound database: as the row says, or else by the rows that it has, or that have it. Pure."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import typing as t
+
+from .._base.errors import InvalidInput
+from .owner_marks import OURS, UNKNOWN, Row, external_ids, family, owner_of
+
+Tables = t.Mapping[str, t.Sequence[Row]]
+
+# What holds what, from the top: an owner without a mark comes down from the holder, so holders are decided before what they hold.
+_HOLDERS: tuple[tuple[str, str, str], ...] = (
+    ("Logical_Switch", "ports", "Logical_Switch_Port"),
+    ("Logical_Switch", "acls", "ACL"),
+    ("Port_Group", "acls", "ACL"),
+    ("Logical_Switch", "qos_rules", "QoS"),
+    ("Logical_Switch", "dns_records", "DNS"),
+    ("Logical_Switch", "forwarding_groups", "Forwarding_Group"),
+    ("Logical_Switch", "load_balancer", "Load_Balancer"),
+    ("Logical_Router", "load_balancer", "Load_Balancer"),
+    ("Load_Balancer_Group", "load_balancer", "Load_Balancer"),
+    ("Logical_Router", "ports", "Logical_Router_Port"),
+    ("Logical_Router", "static_routes", "Logical_Router_Static_Route"),
+    ("Logical_Router", "policies", "Logical_Router_Policy"),
+    ("Logical_Router", "nat", "NAT"),
+    ("Logical_Router_Static_Route", "bfd", "BFD"),
+    ("Logical_Router_Port", "gateway_chassis", "Gateway_Chassis"),
+    ("Logical_Router_Port", "ha_chassis_group", "HA_Chassis_Group"),
+    ("Logical_Switch_Port", "ha_chassis_group", "HA_Chassis_Group"),
+    ("Logical_Switch_Port", "dhcpv4_options", "DHCP_Options"),
+    ("Logical_Switch_Port", "dhcpv6_options", "DHCP_Options"),
+    ("HA_Chassis_Group", "ha_chassis", "HA_Chassis"),
+    ("Load_Balancer", "health_check", "Load_Balancer_Health_Check"),
+    ("Meter", "bands", "Meter_Band"),
+)
+# What tells of its holder: OVN-Kubernetes marks no switch of a node, and any owner's rules are marked.
+_TELLING = (("Logical_Switch", "ports"), ("Logical_Router", "ports"), ("Port_Group", "acls"))
+# They hold for the whole OVN, so they belong to who runs the databases.
+WHOLE_OVN = ("NB_Global", "Connection")
+TABLES = tuple(dict.fromkeys(table for holder, _column, held in _HOLDERS for table in (holder, held)))
+EVERY_TABLE = (*sorted({*TABLES, "Address_Set"}), *WHOLE_OVN)
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnedRow:
+    """`name` tells the row from others of its table, for people. `holders` are the UUIDs of the rows that have it."""
+
+    table: str
+    uuid: str
+    name: str
+    owner: str
+    row: Row
+    holders: tuple[str, ...] = ()
+
+    @property
+    def family(self) -> str:
+        return family(self.owner)
+
+
+class Census:
+    """All rows with their owners, sorted by table and name."""
+
+    def __init__(self, rows: t.Iterable[OwnedRow]) -> None:
+        self.rows = sorted(rows, key=lambda row: (EVERY_TABLE.index(row.table), row.name, row.uuid))
+        self.by_uuid = {row.uuid: row for row in self.rows}
+
+    @functools.cached_property
+    def _by_table(self) -> dict[str, list[OwnedRow]]:
+        found = collections.defaultdict(list)
+        for row in self.rows:
+            found[row.table].append(row)
+        return found
+
+    def of(self, table: str) -> list[OwnedRow]:
+        return self._by_table.get(table, [])
+
+    @property
+    def families(self) -> set[str]:
+        """The owners of the logical network."""
+        return {row.family for row in self.rows if row.table not in WHOLE_OVN}
+
+    def counts(self) -> dict[str, collections.Counter[str]]:
+        """How many rows each owner has of each table that has rows."""
+        return {table: collections.Counter(row.owner for row in rows) for table, rows in self._by_table.items()}
+
+
+def take_census(tables: Tables, *, operated: bool) -> Census:
+    """Return the owner of each row. `operated` says whether we run these databases; then what holds for the whole OVN is ours.
+
+    Raises InvalidInput if a table or column is missing.
+    """
+    try:
+        rows = {(table, row["_uuid"]): row for table in EVERY_TABLE for row in tables[table]}
+        held = _holders(rows)
+    except (KeyError, TypeError) as e:
+        raise InvalidInput(
+            f"Cannot tell whose the rows are: a table or column is missing ({e}). Read the database with the options of playbooks/census.yml."
+        ) from None
+    owners = {key: owner_of(key[0], row) for key, row in rows.items()}
+    owners.update({key: OURS if operated else UNKNOWN for key in rows if key[0] in WHOLE_OVN})
+    _ask_what_they_hold(rows, owners)
+    _ask_their_holders(rows, owners, held)
+    return Census(
+        OwnedRow(
+            table,
+            uuid,
+            _name(table, row),
+            owners[table, uuid],
+            row,
+            tuple(holder for _uuid, holder in held[table, uuid]),
+        )
+        for (table, uuid), row in rows.items()
+    )
+
+
+_Key = tuple[str, str]
+
+
+def _references(value: t.Any) -> t.Sequence[str]:
+    return value if isinstance(value, (list, tuple)) else [value] if value else []
+
+
+def _holders(rows: t.Mapping[_Key, Row]) -> dict[_Key, list[_Key]]:
+    """Return the holders of each row."""
+    held: dict[_Key, list[_Key]] = collections.defaultdict(list)
+    for (table, uuid), row in rows.items():
+        for holder, column, target in _HOLDERS:
+            if holder == table:
+                for reference in _references(row[column]):
+                    held[target, reference].append((table, uuid))
+    return held
+
+
+def _ask_what_they_hold(rows: t.Mapping[_Key, Row], owners: dict[_Key, str]) -> None:
+    targets = {(holder, column): target for holder, column, target in _HOLDERS}
+    for table, column in _TELLING:
+        for key in [key for key in rows if key[0] == table and owners[key] == UNKNOWN]:
+            told = {owners.get((targets[table, column], uuid), UNKNOWN) for uuid in rows[key][column]} - {UNKNOWN}
+            if len(told) == 1:
+                owners[key] = told.pop()
+
+
+def _ask_their_holders(rows: t.Mapping[_Key, Row], owners: dict[_Key, str], held: t.Mapping[_Key, list[_Key]]) -> None:
+    ports = {row["name"]: owners[key] for key, row in rows.items() if key[0] == "Logical_Router_Port"}
+    for table in dict.fromkeys(target for _holder, _column, target in _HOLDERS):
+        for key in [key for key in rows if key[0] == table and owners[key] == UNKNOWN]:
+            told = {owners[holder] for holder in held.get(key, ())}
+            if table == "BFD" and not told:
+                told = {ports.get(rows[key]["logical_port"], UNKNOWN)}
+            if len(told) == 1:
+                owners[key] = told.pop()
+            if table == "Logical_Router_Port":
+                ports[rows[key]["name"]] = owners[key]
+
+
+def _name(table: str, row: Row) -> str:
+    """Return what tells the row from others of its table."""
+    if table == "NB_Global":
+        return "."
+    for column in ("name", "target", "cidr", "chassis_name"):
+        if row.get(column):
+            return str(row[column])
+    if table == "NAT":
+        return f"{row['type']} {row['external_ip']} {row['logical_ip']}"
+    if table == "Logical_Router_Static_Route":
+        return f"{row['ip_prefix']} via {row['nexthop']}"
+    if table == "Logical_Router_Policy":
+        return f"priority {row['priority']}: {row['match']}"
+    if table == "ACL":
+        return f"{row['direction']} {row['priority']}"
+    if table == "BFD":
+        return f"{row['logical_port']} {row['dst_ip']}"
+    if table == "Load_Balancer_Health_Check":
+        return str(row["vip"])
+    return external_ids(row).get("ls_name") or str(row["_uuid"])
