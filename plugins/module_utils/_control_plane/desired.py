@@ -187,7 +187,7 @@ def kept_fields_warning(existing: Object) -> str:
             return (
                 f"OVNCluster {metadata['name']} in namespace {metadata['namespace']} has fields of the field manager {MANAGER}, from runs with "
                 "spec_from=options (ovn_cluster_from=inventory): what its client takes out of them stays. Give them up as docs/kubernetes.md says (An "
-                "OVNCluster that somebody else applies)."
+                "OVNCluster that another client applies)."
             )
     return ""
 
