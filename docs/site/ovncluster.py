@@ -51,18 +51,24 @@ def items(schema: dict[str, Any], path: str = "", seen: dict[str, str] | None = 
         required = "required" if name in schema.get("required", ()) else default_of(field)
         details = ", ".join(detail for detail in ("" if "properties" in field else type_of(field), required) if detail)
         described = f": {short_line(field['description'])}" if "description" in field else ""
-        fields = json.dumps(field.get("properties"), sort_keys=True)
+        below = below_of(field)
+        fields = json.dumps(below, sort_keys=True)
         like = f" Fields of `{seen[fields]}`." if fields in seen else ""
         yield f"- `{place}`{f' ({details})' if details else ''}{described}{like}"
-        if like:
-            continue
-        if "properties" in field:
-            seen[fields] = place
-        yield from items(field, place, seen)
-        if field.get("type") == "array":
-            yield from items(field["items"], f"{place}[]", seen)
-        if isinstance(field.get("additionalProperties"), dict):
-            yield from items(field["additionalProperties"], f"{place}.NAME", seen)
+        for part, inner in below.items() if not like else ():
+            if "properties" in inner:
+                seen[fields] = place
+            yield from items(inner, f"{place}{part}", seen)
+
+
+def below_of(field: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the schemas below a field with what their paths add: of itself, of its items, of its values."""
+    below = {"": {key: field[key] for key in ("properties", "required") if key in field}}
+    if field.get("type") == "array":
+        below["[]"] = field["items"]
+    if isinstance(field.get("additionalProperties"), dict):
+        below[".NAME"] = field["additionalProperties"]
+    return below
 
 
 def page() -> str:

@@ -47,6 +47,12 @@ def test_equal_fields_are_listed_once(program: ModuleType) -> None:
         "properties": {"tag": {"type": "string", "description": "Tag."}},
     }
     other = {**image, "properties": {"tag": {"type": "string", "description": "Tag.", "default": "1"}}}
+    listed = {"type": "array", "items": image}
+    assert list(program.items({"properties": {"one": listed, "two": listed}})) == [
+        "- `one` (list of dictionary)",
+        "- `one[].tag` (string): Tag.",
+        "- `two` (list of dictionary) Fields of `one`.",
+    ]
     assert list(program.items({"properties": {"ovn": image, "ovs": image, "agent": other}})) == [
         "- `ovn`: Image.",
         "- `ovn.tag` (string): Tag.",
