@@ -125,7 +125,7 @@ def main() -> int:
                 ):
                     occurrences += 1
                     if occurrences == options.occurrence:
-                        time.sleep(options.delay)
+                        time.sleep(options.delay)  # in the midst of the task
                         kill()
             rc = run.wait()
         finally:

@@ -12,7 +12,18 @@ import ovs.db.idl
 import ovs.poller
 import ovs.stream
 from _loopback import LoopbackBackend
-from clusters import NAMES, cluster, longest_gap, print_answer, roaming_writers, run_inside, running, wait_connected
+from clusters import (
+    NAMES,
+    await_acks,
+    cluster,
+    longest_gap,
+    print_answer,
+    roaming_writers,
+    run_inside,
+    running,
+    settle,
+    wait_connected,
+)
 from machines import Machines
 from measure import Figure, NotHere
 from network import Network
@@ -73,16 +84,16 @@ def _power_off(timer: int) -> dict[str, list[float]]:
     seconds = timer / 1000
     with cluster(network, timer, tls=True) as backend:
         for _round in range(ROUNDS):
-            time.sleep(2 * seconds + 1)
+            settle(backend)
             clients = {what: IdlClient(backend, what == "the leader only") for what in gaps}
             for client in clients.values():
                 client.start()
-            time.sleep(3.0)
+            await_acks(clients.values())
             leader, started = backend.leader, time.monotonic()
             if leader is None:
                 raise RuntimeError("nobody leads")
             EVENTS["power off"](leader, network)
-            time.sleep(4 * seconds + 6)
+            time.sleep(4 * seconds + 6)  # what is measured: several elections, and the longest gap in them
             for what, client in clients.items():
                 gaps[what].append(longest_gap(client.acks, started - 0.5, time.monotonic()))
                 client.finish.set()
@@ -101,17 +112,16 @@ def _rolling_restart(timer: int) -> dict[str, t.Any]:
         cluster(network, timer, tls=True) as northbound,
         cluster(network, timer, database="southbound", tls=True) as southbound,
     ):
-        time.sleep(2 * timer / 1000)
+        settle(northbound)
         writers = [*roaming_writers(northbound), *roaming_writers(southbound)]
         with running(*writers):
-            time.sleep(2.0)
             began = time.monotonic()
             for backend in (northbound, southbound):
                 for host in backend.hosts:
                     host.configure(backend.hosts, OVN_REVISION="2")
                 backend.run()
             ended = time.monotonic()
-            time.sleep(1.0)
+            await_acks(writers)
         found["seconds"].append(ended - began)
         found["stalls"] = [longest_gap(writer.acks, began, ended) for writer in writers]
         found["acks"] = sum(len(writer.acks) for writer in writers)

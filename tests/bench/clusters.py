@@ -18,6 +18,8 @@ import time
 import typing as t
 from pathlib import Path
 
+from _waits import until
+
 _TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(_TESTS / "integration"), str(_TESTS / "chaos")]
 
@@ -130,11 +132,18 @@ def _make(backend: LoopbackBackend) -> None:
 
 
 def wait_connected(backend: LoopbackBackend, hosts: t.Sequence[LoopbackHost] = (), seconds: float = 120.0) -> None:
-    deadline = Deadline(seconds)
-    while not all(host.connected for host in hosts or backend.hosts):
-        if deadline.expired:
-            raise RuntimeError(f"not all members are connected after {seconds:g} s")
-        time.sleep(0.1)
+    until(lambda: all(host.connected for host in hosts or backend.hosts), "all members to be connected", seconds)
+
+
+def settle(backend: LoopbackBackend) -> None:
+    """The last election is long ago afterwards: one that is close makes the next outage longer."""
+    time.sleep(2 * backend.election_timer / 1000 + 1)  # elections that are over send no event
+
+
+class Acknowledged(t.Protocol):
+    """A client with the times at which its writes were acknowledged."""
+
+    acks: list[float]
 
 
 class Writer(threading.Thread):
@@ -162,7 +171,7 @@ class Writer(threading.Thread):
                 if deadline.expired:
                     self.failed += 1
                     break
-                time.sleep(0.02)
+                time.sleep(0.02)  # as long as between two rows
             else:
                 self.acks.append(time.monotonic())
 
@@ -187,16 +196,23 @@ class Writer(threading.Thread):
 
 @contextlib.contextmanager
 def running(*found: Writer) -> t.Iterator[None]:
-    """These writers write while the block runs."""
+    """These writers write while the block runs: each has begun before it."""
     for writer in found:
         writer.start()
     try:
+        await_acks(found)
         yield
     finally:
         for writer in found:
             writer.finish.set()
         for writer in found:
             writer.join()
+
+
+def await_acks(clients: t.Iterable[Acknowledged]) -> None:
+    """Wait until each client was acknowledged from now on."""
+    begun = time.monotonic()
+    until(lambda: all(client.acks and client.acks[-1] > begun for client in clients), "the clients to write", 60)
 
 
 def pinned_writers(backend: LoopbackBackend) -> list[Writer]:

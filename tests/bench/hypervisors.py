@@ -129,7 +129,7 @@ class _Nodes(ImagePulls):
         """Batch by batch, as soon as both DaemonSets are there and have changed."""
         if len(names) < len(DAEMON_SETS):
             return
-        time.sleep(2)  # one changes after the other
+        time.sleep(2)  # as the controllers of Kubernetes take it: one changes after the other
         for start in range(0, NODES, BATCH):
             batch = self.nodes[start : start + BATCH]
             is_new = (DAEMON_SETS[0], batch[0]) not in self.daemon_sets.pods

@@ -10,6 +10,7 @@ import typing as t
 import clusters
 from _cloud import Counts, count, fill
 from _loopback import LoopbackBackend, LoopbackHost
+from _waits import until
 from clusters import NAMES, cluster, longest_gap, pinned_writers, print_answer, run_inside, running, wait_connected
 from machines import Machines
 from measure import Figure, NotHere
@@ -38,7 +39,6 @@ def _gap(backend: LoopbackBackend, work: t.Callable[[], t.Any]) -> tuple[float, 
     """Seconds that the work took, and the longest of them in which no member took a write."""
     writers = pinned_writers(backend)
     with running(*writers):
-        time.sleep(1.0)
         started = time.monotonic()
         work()
         ended = time.monotonic()
@@ -79,9 +79,7 @@ def _run(backend: LoopbackBackend) -> None:
 
 
 def _leader(backend: LoopbackBackend) -> LoopbackHost:
-    while (leader := backend.leader) is None:
-        time.sleep(0.2)
-    return leader
+    return t.cast("LoopbackHost", until(lambda: backend.leader, "a leader", 60))
 
 
 _ROWS = {

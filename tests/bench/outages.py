@@ -12,7 +12,17 @@ import typing as t
 
 import clusters
 from _loopback import LoopbackBackend, LoopbackHost
-from clusters import NAMES, cluster, longest_gap, pinned_writers, print_answer, run_inside, running, wait_connected
+from clusters import (
+    NAMES,
+    cluster,
+    longest_gap,
+    pinned_writers,
+    print_answer,
+    run_inside,
+    running,
+    settle,
+    wait_connected,
+)
 from machines import Machines
 from measure import Figure, NotHere
 from network import Network
@@ -57,15 +67,14 @@ def _outage(backend: LoopbackBackend, network: Network, event: str) -> float:
         raise RuntimeError("nobody leads")
     writers = pinned_writers(backend)
     with running(*writers):
-        time.sleep(1.0)
         started = time.monotonic()
         EVENTS[event](leader, network)
-        time.sleep(4 * seconds + 4)
+        time.sleep(4 * seconds + 4)  # what is measured: several elections, and the longest gap in them
         ended = time.monotonic()
     network.heal()
     leader.power_on()
     wait_connected(backend)
-    time.sleep(2 * seconds + 1)
+    settle(backend)
     return longest_gap([ack for writer in writers for ack in writer.acks], started - 0.5, ended)
 
 
@@ -75,7 +84,7 @@ def _measure(timer: int, tls: bool) -> dict[str, dict[str, list[float]]]:
     for number in range(ROUNDS):
         for who in ("ours", "bare"):
             with cluster(network, timer, tls=tls, bare=who == "bare") as backend:
-                time.sleep(2 * timer / 1000)
+                settle(backend)
                 for event in EVENTS:
                     gap = _outage(backend, network, event)
                     found[who].setdefault(event, []).append(gap)

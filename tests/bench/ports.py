@@ -13,6 +13,7 @@ import time
 import typing as t
 from pathlib import Path
 
+from _waits import until
 from machines import Machines
 from measure import Figure
 
@@ -50,10 +51,9 @@ class Database:
         self._process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", "ovsdb-server", "-vconsole:off", "--no-chdir", *files, str(file)]
         )
-        while not (directory / "db.sock").exists():
-            if self._process.poll() is not None:
-                raise RuntimeError(f"ovsdb-server ended with {self._process.returncode}")
-            time.sleep(0.02)
+        until(lambda: (directory / "db.sock").exists() or self._process.poll() is not None, "the server to listen")
+        if self._process.poll() is not None:
+            raise RuntimeError(f"ovsdb-server ended with {self._process.returncode}")
         subprocess.run(["ovs-vsctl", "--no-wait", "--retry", f"--db={self.endpoint}", "init"], check=True)
 
     def add_ports(self, count: int) -> None:

@@ -22,6 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
 
+from _waits import until
 from checks import NoGo, acknowledged, build_checker, effective, linearizable, rows_on
 from faults import Act, Ongoing, Theatre, schedule
 from network import enter_own_namespaces
@@ -32,7 +33,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnEr
 WRITERS = 4
 _HEALTHY_SECONDS = 180.0  # faults have stopped: until then runs have to bring the cluster back
 _LOOKS = 3
-_FIRST_WRITES = 3.0  # seconds
+_FIRST_WRITES = 40  # operations of each writer
 
 
 class Stuck(Exception):
@@ -60,12 +61,14 @@ class Play:
 
     def perform(self) -> None:
         self._run("The first run")
-        if not any(self.theatre.has_leader() or time.sleep(1) for _attempt in range(10)):
-            raise Stuck("before the first fault: no cluster was founded")
+        try:
+            until(self.theatre.has_leader, "a leader", 10)
+        except AssertionError as e:
+            raise Stuck("before the first fault: no cluster was founded") from e
         self.theatre.keep_copies()
         for writer in self.writers:
             writer.start()
-        time.sleep(_FIRST_WRITES)
+        until(lambda: all(len(writer.history) >= _FIRST_WRITES for writer in self.writers), "the first writes", 60)
         self._run("A run that sees the first writes")  # in pods, runs note how new the files are
         for act in schedule(self.seed, len(self.theatre.servers), self.theatre.weights):
             if time.monotonic() - self.started > self.budget:
@@ -84,7 +87,7 @@ class Play:
         events += [(fault.after + fault.lasts, number) for number, fault in enumerate(act.faults)]
         ongoing: dict[int, Ongoing] = {}
         for at, number in sorted(events):
-            time.sleep(max(0.0, started + at - time.monotonic()))
+            time.sleep(max(0.0, started + at - time.monotonic()))  # the schedule of the seed: a fault waits for nothing
             fault = act.faults[number]
             if number in ongoing:
                 self.theatre.end(ongoing[number])
@@ -107,7 +110,7 @@ class Play:
                 self._run(f"A run, because {problem}")
             if time.monotonic() - since > _HEALTHY_SECONDS:
                 raise Stuck(f"{_HEALTHY_SECONDS:g} s after the last fault: {problem}")
-            time.sleep(0.3)
+            time.sleep(0.3)  # between two looks that have to agree
 
     def _problem(self) -> str:
         try:

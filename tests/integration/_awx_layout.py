@@ -14,7 +14,7 @@ import sys
 import typing as t
 
 import yaml
-from _processor_time import within
+from _waits import within
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 

@@ -74,14 +74,12 @@ def main(key: str, certificate: str, authority: str, endpoints: str) -> None:
             update = {"op": "update", "table": "Chassis", "where": [["name", "==", CHASSIS]], "row": row}
             answer = connection.call("transact", [DATABASE, update])
         except OSError:
-            connection = None
-            time.sleep(_PAUSE)
-            continue
+            connection, answer = None, None
         if answer and all("error" not in (one or {}) for one in answer) and answer[0].get("count") == 1:
             number += 1
             now = time.monotonic()
             longest, last = max(longest, now - last), now
-        time.sleep(_PAUSE)
+        time.sleep(_PAUSE)  # between two writes or attempts, as ovn-controller makes them
     longest = max(longest, time.monotonic() - last)
     print(json.dumps({"last": number, "longest": longest, "connected": connected}), flush=True)
 

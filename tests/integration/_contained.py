@@ -20,7 +20,7 @@ from _apiserver import testbed_cache
 from _foreign import ForeignBackend, ForeignHost
 from _launcher_lib import SCHEMA, tool, until
 from _loopback import CLIENT_PORTS, RunKilled
-from _processor_time import within
+from _waits import within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASE_NAMES
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record

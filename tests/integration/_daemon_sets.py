@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
 
 from _hypervisors import READY, Hypervisors
@@ -65,9 +64,9 @@ class DaemonSets:
             place = f"/apis/apps/v1/namespaces/{self.hypervisors.namespace}/daemonsets/{name}/status"
             self.hypervisors.server.request("PATCH", place, {"status": status})
 
-    def roll_out(self, nodes: t.Iterable[str], pause: float) -> None:
-        """Replace the pods of one node after the other, each ready after `pause` seconds."""
+    def roll_out(self, nodes: t.Iterable[str], starts: t.Callable[[], object] = bool) -> None:
+        """Replace the pods of one node after the other, each ready when `starts` returns."""
         for node in nodes:
             self.replace(node)
-            time.sleep(pause)
+            starts()
             self.set_ready(node)

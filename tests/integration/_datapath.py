@@ -180,7 +180,7 @@ def watch(site: Site, name: str, command: str, seconds: float = 25) -> Seen:
     monitor = "systemd-run --quiet --collect --unit=links --property=StandardOutput=file:/run/links ip -ts monitor link"
     # A watch that failed has left its unit.
     site.on("hypervisor1", f"systemctl stop links 2>/dev/null; rm -f /run/links; {monitor}")
-    time.sleep(2)
+    time.sleep(2)  # what is lost later is compared with packets of these seconds
     began = time.monotonic()
     site.on("hypervisor1", command)
     flows = f"{FLOWS} 2>/dev/null | sed -n 's/.*flow_count=\\([0-9]*\\).*/\\1/p'"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from _launcher_lib import SCHEMA, tool, until
 from _loopback import CLIENT_PORTS, LoopbackBackend, LoopbackHost, Tls
-from _processor_time import within
+from _waits import within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASE_NAMES, STEMS
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline

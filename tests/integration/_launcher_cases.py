@@ -8,7 +8,7 @@ import typing as t
 
 import pytest
 from _launcher_lib import ASK, DATABASE, IDLE, REFUSE, Cluster, Member
-from _processor_time import within
+from _waits import within
 
 STRANGER = "11111111-2222-4333-8444-555555555555"
 

@@ -12,28 +12,16 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 import typing as t
 from pathlib import Path
 
-from _processor_time import within
+from _waits import until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.raft_launcher import SCRIPT
 
 SCHEMA = "/usr/share/ovn/ovn-nb.ovsschema"
 DATABASE = "OVN_Northbound"
 ASK, REFUSE, IDLE = 10, 11, 12
-
-
-def until(condition: t.Callable[[], t.Any], what: str, seconds: float = 15.0) -> t.Any:
-    """The first true answer of the condition, or a failure that says what was awaited. The limit grows with the load of the machine."""
-    start = time.monotonic()
-    while time.monotonic() - start < within(seconds):
-        answer = condition()
-        if answer:
-            return answer
-        time.sleep(0.02)
-    raise AssertionError(f"not within {seconds} s: {what}")
 
 
 def delete_folder(path: Path) -> None:

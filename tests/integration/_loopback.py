@@ -18,7 +18,7 @@ import typing as t
 from pathlib import Path
 
 from _launcher_lib import SCRIPT, delete_folder, free_network, until
-from _processor_time import within
+from _waits import within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASE_NAMES, STEMS
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import typing as t
 
-from _processor_time import within
+from _waits import within
 
 Groups = t.Mapping[str, t.Mapping[str, t.Any]]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -29,7 +30,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.rollout_progr
 Object = dict[str, t.Any]
 HYPERVISOR, NORTHD = "hypervisor", "northd"
 # Something else than a relay that has the port of chassis.
-OCCUPY = "import socket, time\ns = socket.socket(socket.AF_INET6)\ns.bind(('::', 6642))\ns.listen()\ntime.sleep(1000)\n"
+OCCUPY = "import signal, socket\ns = socket.socket(socket.AF_INET6)\ns.bind(('::', 6642))\ns.listen()\nsignal.pause()\n"
 
 
 class KubeletInLan(Kubelet):
@@ -185,10 +186,10 @@ class KubeletInLan(Kubelet):
         threading.Thread(target=self._replace_northd, args=(pod, container, olds), daemon=True).start()
 
     def _replace_northd(self, pod: str, container: Object, olds: list[str]) -> None:
-        while not self.probe(pod, container, "readinessProbe"):
-            time.sleep(0.3)
-            if pod not in self.northds:
-                return
+        is_ready = functools.partial(self.probe, pod, container, "readinessProbe")
+        until(lambda: pod not in self.northds or is_ready(), f"{pod} to be ready", 120)
+        if pod not in self.northds:
+            return
         ready = {"type": "Ready", "status": "True"}
         with contextlib.suppress(OSError):  # the test is over
             self.server.request("PATCH", self._path("pods", f"{pod}/status"), {"status": {"conditions": [ready]}})

@@ -5,8 +5,6 @@ Counted is what a test's own process and the processes that it waited for have s
 
 from __future__ import annotations
 
-import os
-import pathlib
 import resource
 import typing as t
 
@@ -18,13 +16,6 @@ _SHOWN = 12
 Counter = t.Callable[[], float]
 # What counts processor seconds beside the operating system.
 counters: list[Counter] = []
-
-
-def within(seconds: float) -> float:
-    """A limit that holds on an idle machine, and a longer one on a busy one: limits are about what is waited for, not about the machine."""
-    # The average is late by a minute, so what runs at this moment counts as well.
-    average, _of_5, _of_15, running, _last = pathlib.Path("/proc/loadavg").read_text().split()
-    return seconds * max(1.0, max(float(average), int(running.partition("/")[0])) / (os.cpu_count() or 1))
 
 
 def _spent() -> float:

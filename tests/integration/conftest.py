@@ -29,7 +29,8 @@ import _playbooks
 import pytest
 from _module_server import PACKAGE, STARTED_ALONE, Done, ModuleServers
 from _pki import Pki, TlsPaths
-from _processor_time import ProcessorTime, counters, within
+from _processor_time import ProcessorTime, counters
+from _waits import until, within
 
 if t.TYPE_CHECKING:
     from _apiserver import ApiServer
@@ -164,18 +165,6 @@ def run(*command: str, timeout: float = 30) -> str:
     if result.returncode:
         pytest.fail(f"{' '.join(command)} returned {result.returncode}: {result.stdout}{result.stderr}")
     return result.stdout
-
-
-def until(reached: t.Callable[[], t.Any], what: str, timeout: float = 20) -> t.Any:
-    """The first true value of `reached()`; the test fails with `what` if it does not come within `timeout`, which grows with the load of the machine."""
-    start = time.monotonic()
-    while True:
-        value = reached()
-        if value:
-            return value
-        if time.monotonic() - start > within(timeout):
-            pytest.fail(f"Timed out after {timeout:g} s waiting for {what}")
-        time.sleep(0.02)
 
 
 def listens(path: pathlib.Path | str) -> bool:

@@ -153,7 +153,7 @@ def test_a_killed_run_leaves_the_old_or_the_new_state(vswitch: Vswitch, collecti
         assert process.stdin is not None
         process.stdin.write(json.dumps({"ANSIBLE_MODULE_ARGS": args}).encode())
         process.stdin.close()
-        time.sleep(delay)
+        time.sleep(delay)  # killed at any moment
         process.kill()
         process.wait()
         if vswitch.dump() == old:

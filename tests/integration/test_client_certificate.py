@@ -291,7 +291,7 @@ def test_readers_get_a_pair_that_fits_whenever_it_is_killed(tmp_path: pathlib.Pa
     for round_number in range(20):
         process = multiprocessing.get_context("fork").Process(target=replace_for_ever, args=(str(tmp_path), triples))
         process.start()
-        time.sleep(0.05 + 0.003 * round_number)
+        time.sleep(0.05 + 0.003 * round_number)  # killed at any moment
         process.kill()
         process.join()
         if not (tmp_path / "current").exists():
@@ -310,8 +310,8 @@ def try_and_use_for_ever(directory: str, run: str, triples: list[dict[str, str]]
                 params = {"directory": directory, "owner": None, "group": None, "run": run, "state": state, **triple}
                 done = client_certificate.apply_client_certificate(params, check_mode=False)
                 if state == "staged":
-                    time.sleep(0.001)
-                    assert content(place_of(done)) == list(triple.values())
+                    for _look in range(5):  # what another run takes away is gone at one of them
+                        assert content(place_of(done)) == list(triple.values())
 
 
 def test_runs_at_the_same_time_leave_each_other_alone(tmp_path: pathlib.Path, pki: Pki) -> None:

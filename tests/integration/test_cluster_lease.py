@@ -43,7 +43,7 @@ def process(more: str = "") -> tuple[subprocess.Popen[str], str]:
 
 
 def test_a_run_that_was_killed_on_this_machine_is_not_waited_for(plane: ControlPlane) -> None:
-    killed, name = process("import time; time.sleep(600)")
+    killed, name = process("import signal; signal.pause()")
     hold(plane, name, 600)
     refused = plane(may_fail=True)
     assert name in refused["msg"]
@@ -148,12 +148,12 @@ def test_a_run_that_lost_its_lease_while_it_slept_evicts_nobody(
     tagged = {**WHOLE, "northbound": {**WHOLE["northbound"], "nodeSelector": {"disk": "fast"}}}
     execute, clock = PodMembers.execute, time.clock_gettime
 
-    def sleep(members: PodMembers, *arguments: t.Any) -> None:
+    def fall_asleep(members: PodMembers, *arguments: t.Any) -> None:
         hold(plane, ELSEWHERE, 600)
         monkeypatch.setattr(time, "clock_gettime", lambda which: clock(which) + 1000)
         execute(members, *arguments)
 
-    monkeypatch.setattr(PodMembers, "execute", sleep)
+    monkeypatch.setattr(PodMembers, "execute", fall_asleep)
     ran: Ran = plane(**options, spec=tagged, may_fail=True)
     assert "Another run acquired the Lease ovn-run" in ran["msg"]
     assert {name: plane.get("Pod", name)["metadata"]["uid"] for name in kubelet.members} == pods

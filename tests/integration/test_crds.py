@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import pathlib
 import ssl
-import time
 import typing as t
 import urllib.parse
 import urllib.request
@@ -43,7 +43,14 @@ def cluster(api_server: ApiServer) -> Cluster:
         return sum(c["type"] == "Established" and c["status"] == "True" for c in conditions) >= 2
 
     until(established, "both kinds")
-    time.sleep(0.5)  # the paths of a new kind come a moment after the condition
+    kinds = [definition["spec"]["names"]["kind"] for definition in custom_resource_definitions()]
+
+    def served() -> bool:
+        with contextlib.suppress(OvnError):
+            return [Cluster({"kubeconfig": api_server.kubeconfig}).list(API_VERSION, kind) for kind in kinds] != []
+        return False
+
+    until(served, "the paths of the new kinds, which come a moment after the condition")
     return cluster
 
 

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import threading
-import time
 import typing as t
 
 import pytest
@@ -148,9 +147,7 @@ def test_the_leader_dies_during_the_ramp(raft_cluster: MakeCluster, run_module: 
     survivors = [member for member in cluster.members if member is not leader]
 
     def kill_soon() -> None:
-        end = time.monotonic() + 20
-        while "Election timer: 100\n" in leader.status() and time.monotonic() < end:
-            time.sleep(0.005)
+        until(lambda: "Election timer: 100\n" not in leader.status(), "the first step")
         os.kill(leader.pid, signal.SIGKILL)
 
     killer = threading.Thread(target=kill_soon)

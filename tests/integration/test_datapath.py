@@ -142,7 +142,7 @@ def test_guests_reach_the_provider_network_and_are_reached(networks: Site) -> No
     for address, mac in macs.items():
         assert mac in outside(f"ip neighbor show {address}").stdout
     listening = networks.start("hypervisor2", "timeout 20 tcpdump -c 2 -e -n -i prov0 vlan 100 and icmp 2>&1")
-    time.sleep(2)
+    time.sleep(2)  # tcpdump runs on another machine: nothing tells that it listens
     assert answers(in_guest(networks, "tagged1", f"{PING} 198.51.100.130")) >= 4
     seen, _none = listening.communicate(timeout=30)
     assert "vlan 100" in seen
@@ -171,7 +171,7 @@ def test_stateful_rules(networks: Site) -> None:
         server = "systemd-run --quiet --unit=rules-{port} ip netns exec app python3 /run/stream.py serve {port}"
         for port in (5001, 5002):
             site.on("hypervisor2", server.format(port=port))
-        time.sleep(1)
+        time.sleep(1)  # the servers of stream.py on another machine listen then
         sent = json.loads(in_guest(site, "web", "python3 /run/stream.py send 10.0.0.11 5001 2").splitlines()[-1])
         assert (sent["received"], sent["error"]) == (sent["sent"], "")
         assert sent["udp"]["received"] == 0
@@ -223,7 +223,7 @@ def test_another_gateway_takes_over(networks: Site) -> None:
     site = networks
     assert answers(in_guest(site, "inner", f"{PING} 192.0.2.1")) == 5
     pings = site.start("hypervisor3", "ip netns exec inner ping -D -i 0.1 -w 40 192.0.2.1 2>&1")
-    time.sleep(3)
+    time.sleep(3)  # the pause is compared with answers of these seconds
     site.machines("crash", "hypervisor1")
     try:
         output, _none = pings.communicate(timeout=90)

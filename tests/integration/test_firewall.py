@@ -33,10 +33,10 @@ while True:
 """
 # Listeners for IPv4 and IPv6, which are not accepted from: the kernel answers.
 LISTEN = """
-import socket, sys, time
+import signal, socket, sys
 kept = [socket.create_server(("::", int(port)), family=socket.AF_INET6, dualstack_ipv6=True) for port in sys.argv[1:]]
 print("ready", flush=True)
-time.sleep(600)
+signal.pause()
 """
 
 
@@ -233,7 +233,7 @@ def test_who_would_be_shut_out_is_named_before(host: Host, tmp_path: pathlib.Pat
     lan = host.lan
     with host.serves(6641), contextlib.ExitStack() as stack:
         for name, address in (("stranger", lan.ipv6("central1")), ("central2", lan.ipv4("central1"))):
-            code = f"import socket, time; s = socket.create_connection(('{address}', 6641), 5); time.sleep(600)"
+            code = f"import signal, socket; s = socket.create_connection(('{address}', 6641), 5); signal.pause()"
             client = Daemon([*lan.enter(name), sys.executable, "-c", code], tmp_path / name)
             stack.callback(client.kill)
         until(lambda: lan.run("central1", "ss", "-Htn").count("ESTAB") == 2, "both clients")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from _launcher_lib import until
 from _loopback import LoopbackBackend, LoopbackHost
-from _processor_time import within
+from _waits import within
 from test_scenarios import OnLoopback
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused

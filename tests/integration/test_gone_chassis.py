@@ -69,9 +69,7 @@ class Southbound:
         """A controller that lives writes its row as soon as that is missing."""
 
         def watch() -> None:
-            end = time.monotonic() + seconds
-            while "c1" in self.names() and time.monotonic() < end:
-                time.sleep(0.1)
+            until(lambda: "c1" not in self.names(), "the row to be deleted", seconds)
             self.register("c1", "host1", "192.0.2.1")
 
         controller = threading.Thread(target=watch)

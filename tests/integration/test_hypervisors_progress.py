@@ -31,7 +31,7 @@ def daemon_sets(hypervisors: Hypervisors) -> DaemonSets:
     """All pods run."""
     hypervisors()
     made = DaemonSets(hypervisors, NODES)
-    made.roll_out(NODES, 0)
+    made.roll_out(NODES)
     return made
 
 
@@ -72,9 +72,9 @@ def test_a_rollout_may_take_longer_than_the_limit(
     before = hypervisors.generations()
     pause = limit / 3
 
-    def roll_out(_ended: threading.Event) -> None:
+    def roll_out(ended: threading.Event) -> None:
         await_update(hypervisors, before)
-        daemon_sets.roll_out(NODES, pause)
+        daemon_sets.roll_out(NODES, lambda: ended.wait(pause))
 
     with beside(roll_out):
         ran = update(hypervisors, limit)
@@ -85,13 +85,13 @@ def test_a_rollout_may_take_longer_than_the_limit(
 def test_a_first_rollout_may_take_longer_than_the_limit(hypervisors: Hypervisors, limit: float) -> None:
     """All pods exist at once, and become ready one after the other."""
 
-    def become_ready(_ended: threading.Event) -> None:
+    def become_ready(ended: threading.Event) -> None:
         daemon_sets = DaemonSets(hypervisors, NODES)
         until(lambda: len(hypervisors.generations()) == 2, "both DaemonSets")
         for node in NODES:
             daemon_sets.replace(node)
         for node in NODES:
-            time.sleep(limit / 3)
+            ended.wait(limit / 3)
             daemon_sets.set_ready(node)
 
     with beside(become_ready):
@@ -110,7 +110,7 @@ def test_a_rollout_that_stops_is_given_up(
 
     def roll_out(ended: threading.Event) -> None:
         await_update(hypervisors, before)
-        daemon_sets.roll_out(NODES[:3], limit / 3)
+        daemon_sets.roll_out(NODES[:3], lambda: ended.wait(limit / 3))
         daemon_sets.replace(NODES[3])
         stopped.append(time.monotonic())
         while flapping and not ended.is_set():
@@ -137,9 +137,9 @@ def test_chassis_may_take_longer_than_the_limit_to_register(
     (endpoint,) = raft_cluster(1, "southbound").endpoints
 
     def register(nodes: t.Iterable[int]) -> t.Callable[[threading.Event], None]:
-        def work(_ended: threading.Event) -> None:
+        def work(ended: threading.Event) -> None:
             for number in nodes:
-                time.sleep(limit / 3)
+                ended.wait(limit / 3)
                 add = ("chassis-add", f"worker-{number}", "geneve", f"192.0.2.{number}")
                 run("ovn-sbctl", f"--db={endpoint}", "--timeout=20", *add)
 

@@ -103,7 +103,7 @@ def test_a_creation_cut_off_anywhere_is_resumed(cluster: Cluster, delay: float) 
     first = cluster.members[0]
     cluster.publish(permit=first.id)
     first.start()
-    time.sleep(delay)
+    time.sleep(delay)  # killed at any moment
     first.kill()
     before = first.cid if first.file.exists() else None
     first.up()
@@ -270,7 +270,7 @@ def test_joiners_killed_while_they_join_never_loop(cluster: Cluster) -> None:
             break
         third.start()
         until(lambda: third.server_pid() or (third.process and third.process.poll() is not None), "a server")
-        time.sleep(random.uniform(0, 0.03))
+        time.sleep(random.uniform(0, 0.03))  # killed at any moment of the join
         third.kill()
         facts = third.examined()
         if facts["decision"] in ("start", "join"):

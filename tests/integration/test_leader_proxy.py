@@ -189,7 +189,7 @@ def test_a_client_waits_for_a_leader_that_comes_late_and_for_the_next_one(
         for member in killed:
             member.kill()
         until(lambda: not client.connected, "the client to notice")
-        time.sleep(4)
+        time.sleep(4)  # longer than the pauses of the client between its first attempts
         for member in killed:
             member.start(wait=False)
         until(lambda: any(member.is_leader for member in northbound.members if member.running), "an election")
@@ -208,7 +208,7 @@ def test_a_client_that_does_not_read_for_a_while_is_not_cut_off(clusters: dict[s
     with contextlib.closing(proxy.connect("northbound")) as connection:
         for number in range(_REQUESTS):
             connection.sendall(b'{"id":%d,"method":"get_schema","params":["OVN_Northbound"]}' % number)
-        time.sleep(4)
+        time.sleep(4)  # the client is busy, and nobody reads
         connection.settimeout(10)
         received = 0
         while received < expected:

@@ -56,7 +56,7 @@ def machine(short_dir: pathlib.Path) -> Machine:
 @pytest.fixture
 def server(machine: Machine) -> Iterator[int]:
     """A process that was started with a file, by a script that its unit names."""
-    code = "import time; time.sleep(60)"
+    code = "import signal; signal.pause()"
     process = subprocess.Popen([sys.executable, "-c", code, "--config-file", str(machine.plugin)])
     yield process.pid
     process.kill()

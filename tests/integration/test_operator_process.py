@@ -19,6 +19,7 @@ import pytest
 from _apiserver import free_ports
 from _control_plane import PLACES, WHOLE, ControlPlane
 from _operated import Operated, define
+from _waits import stays
 from conftest import until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import lease_name
@@ -130,12 +131,10 @@ def test_a_leader_that_cannot_renew_its_lease_ends_at_once(
     until(process.leads, f"the process to lead: {process.log.read_text()}", 40)
     plane.server.freeze()
     try:
-        time.sleep(3)
-        assert process.process.poll() is None
+        stays(lambda: process.process.poll() is None, "the process runs", 3)
     finally:
         plane.server.thaw()
-    time.sleep(5)
-    assert process.leads()
+    stays(process.leads, "the process leads", 5)
     plane.server.freeze()
     try:
         assert process.process.wait(timeout=60) == 1

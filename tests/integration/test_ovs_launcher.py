@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
-import time
 import typing as t
 
 import pytest
 from _vswitch import Vswitch, require_vswitch
+from _waits import stays
 from conftest import Daemon, listens, run, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.chassis_launcher import SCRIPT
@@ -339,12 +340,13 @@ def test_the_kernel_keeps_its_flows_as_long_as_new_ones_come(kernel: Node, fails
     kernel.until_ready("vswitchd")
     bridge = kernel.sockets / "br-int.mgmt"
     until(lambda: listens(bridge), "the bridge")
-    end, number = time.monotonic() + 6, 0
-    while time.monotonic() < end:
-        number += 1
-        run("ovs-ofctl", "add-flow", f"unix:{bridge}", f"priority={number},actions=drop")
-        time.sleep(0.1)
-    assert waits(kernel)
+    priorities = itertools.count(1)
+
+    def waits_with_one_more() -> bool:
+        run("ovs-ofctl", "add-flow", f"unix:{bridge}", f"priority={next(priorities)},actions=drop")
+        return waits(kernel)
+
+    stays(waits_with_one_more, "the wait", 6)
     until(lambda: not waits(kernel), "the end of the wait", 10)
 
 
@@ -357,8 +359,7 @@ def test_the_kernel_keeps_its_flows_in_a_pause_of_many_new_ones(kernel: Node) ->
     flows = kernel.directory / "flows"
     flows.write_text("".join(f"priority={number},actions=drop\n" for number in range(1, 20001)))
     run("ovs-ofctl", "--bundle", "add-flows", f"unix:{bridge}", str(flows))
-    time.sleep(3)  # the pause
-    assert waits(kernel)
+    stays(lambda: waits(kernel), "the wait", 3)
     until(lambda: not waits(kernel), "the end of the wait", 15)
 
 

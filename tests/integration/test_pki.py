@@ -15,6 +15,7 @@ import time
 
 import _playbooks
 import pytest
+from _waits import until
 
 pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")
 
@@ -436,20 +437,19 @@ def test_a_running_ovsdb_server_loads_the_renewed_pair(daemons: None, ready: Sit
         ],
     )
     try:
-        end = time.monotonic() + 20
-        first = None
-        while first is None and time.monotonic() < end:
+
+        def first_serial() -> int | None:
             with contextlib.suppress(OSError):
-                first = served_serial(address, ready)
-            time.sleep(0.05)
+                return served_serial(address, ready)
+            return None
+
+        first = until(first_serial, "the server to answer")
         assert first == ready.pair("c1", "central").serial_number
 
         ready.apply(ovn_pki_renew_before_days=366, ovn_pki_validity_days=730)
         second = ready.pair("c1", "central").serial_number
         assert second != first
-        while served_serial(address, ready) != second and time.monotonic() < end + 300:
-            time.sleep(0.2)
-        assert served_serial(address, ready) == second
+        until(lambda: served_serial(address, ready) == second, "the new certificate to be served", 300)
         assert server.poll() is None
     finally:
         server.send_signal(signal.SIGKILL)

@@ -176,7 +176,7 @@ def other_database(network: Network, name: str) -> Daemon:
 def other_program(network: Network, name: str, kind: str, port: int) -> Daemon:
     """A program that is no daemon of Open vSwitch or OVN, on this port: of TCP if `kind` is STREAM, of UDP if it is DGRAM."""
     listen = "s.listen();" if kind == "STREAM" else ""
-    code = f"import socket, time; s = socket.socket(type=socket.SOCK_{kind}); s.bind(('', {port})); {listen} time.sleep(300)"
+    code = f"import signal, socket; s = socket.socket(type=socket.SOCK_{kind}); s.bind(('', {port})); {listen} signal.pause()"
     command = ["ip", "netns", "exec", network.namespace(name), sys.executable, "-c", code]
     program = Daemon(command, network.directory / f"{kind}-{port}")
     until(lambda: str(port) in network.inside(name, "ss", "-Hltun"), f"a program at port {port} of {name}")

@@ -8,10 +8,10 @@ import json
 import pathlib
 import socket
 import threading
-import time
 import typing as t
 
 import pytest
+from _waits import stays
 from conftest import Daemon, listens, run, until, within
 
 pytestmark = pytest.mark.timeout(180)
@@ -39,14 +39,17 @@ def messages(result: t.Any) -> str:
 
 def eventually(look: t.Callable[[], t.Any], what: t.Callable[[t.Any], bool], timeout: float = 30) -> t.Any:
     """The first result that fits; a member's death takes a while to be noticed."""
-    start = time.monotonic()
-    while True:
-        result = look()
-        if what(result):
-            return result
-        if time.monotonic() - start > within(timeout):
-            pytest.fail(f"Still {result['verdict']}: {messages(result)}")
-        time.sleep(0.2)
+    found: list[t.Any] = [None]
+
+    def fits() -> bool:
+        found[0] = look()
+        return what(found[0])
+
+    try:
+        until(fits, "another verdict", timeout)
+    except AssertionError as e:
+        raise AssertionError(f"Still {found[0]['verdict']}: {messages(found[0])}") from e
+    return found[0]
 
 
 @contextlib.contextmanager
@@ -170,7 +173,7 @@ def test_quorum_that_comes_back_is_waited_for(raft_cluster: t.Any, status: t.Any
     # The daemons die with the thread that started them, so it is the module that runs beside.
     with concurrent.futures.ThreadPoolExecutor() as pool:
         waiting = pool.submit(status, cluster, wait_for="quorum", wait_timeout=30, expected_members=3)
-        time.sleep(1.5)
+        stays(lambda: not waiting.done(), "the module waits", 1.5)
         first.start(wait=False)
         result = waiting.result()
     assert (result["verdict"], result["writable"]) == ("degraded", True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import pathlib
-import time
 import typing as t
+
+from _run_lock import await_expiry
 
 CID = "aaaaaaaa-0000-4000-8000-000000000000"
 
@@ -89,7 +90,7 @@ def test_the_run_that_writes_renews_its_lock(run_module: t.Any, tmp_path: pathli
     mine = {"path": str(path), "record": record(1), "lock": str(lock), "lock_holder": "this run", "lock_seconds": 300}
     assert run_module("ovn_raft_record", mine, check=True)["changed"] is True
     assert lock.read_text() == before
-    time.sleep(1.1)  # an expired lock that nobody else has acquired is renewed
+    await_expiry(lock)  # one that nobody else has acquired is renewed
     run_module("ovn_raft_record", {**mine, "lock_step": "join c2"})
     assert json.loads(lock.read_text())["step"] == "join c2"
     other = run_module("ovn_run_lock", {"path": str(lock), "holder": "another run"}, may_fail=True)

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("ovsdbapp", reason="NOT TESTED: the Python library ovsdbapp is missing")
 
 import ovs.jsonrpc
-from _processor_time import within
+from _waits import within
 from conftest import DATABASES, MakeCluster, run
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline

@@ -9,10 +9,11 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
 import typing as t
 
 import pytest
+from _run_lock import await_expiry
+from _waits import stays
 from conftest import RunModule, until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base import control_node
@@ -21,11 +22,11 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft import lock as lock
 
 COLLECTION = "ansible_collections.c5c3.ovn.plugins"
 ACT = f"""
-import sys, time
+import sys
 from {COLLECTION}.module_utils._raft.lock import acting
 with acting(sys.argv[1], sys.argv[2]):
     print("acts", flush=True)
-    time.sleep(float(sys.argv[3]))
+    sys.stdin.read()
 """
 
 
@@ -38,10 +39,11 @@ def path(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path / "run" / "lock"
 
 
-def start_act(path: pathlib.Path, holder: str, seconds: float, collection_path: str) -> subprocess.Popen[str]:
-    """A process in the middle of an act."""
+def start_act(path: pathlib.Path, holder: str, collection_path: str) -> subprocess.Popen[str]:
+    """A process in the middle of an act, until its standard input is closed."""
     process = subprocess.Popen(
-        [sys.executable, "-c", ACT, str(path), holder, str(seconds)],
+        [sys.executable, "-c", ACT, str(path), holder],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": collection_path},
@@ -160,8 +162,7 @@ class TestWaiting:
         locks.acquire(str(path), locks.LockRequest("first"), 0)
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             second = pool.submit(run_module, "ovn_run_lock", lock(path, "second", wait_timeout=60))
-            time.sleep(1.5)
-            assert not second.done()
+            stays(lambda: not second.done(), "the second run waits", 1.5)
             locks.release(str(path), "first")
             assert second.result(20)["holder"] == "second"
 
@@ -231,7 +232,7 @@ class TestActing:
 
     def test_who_slept_longer_than_the_lock_is_valid_does_not_act(self, path: pathlib.Path) -> None:
         locks.acquire(str(path), locks.LockRequest("first", seconds=0.1), 0)
-        time.sleep(0.3)
+        await_expiry(path)
         with pytest.raises(Refused, match="expired"), locks.acting(str(path), "first"):
             pytest.fail("acted with an expired lock")
 
@@ -248,16 +249,15 @@ class TestActing:
     ) -> None:
         valid = within(3)
         locks.acquire(str(path), locks.LockRequest("first", "restarting", 300 if claim else valid), 0)
-        act = start_act(path, "first", 60, collection_path)
+        act = start_act(path, "first", collection_path)
         if not claim:
-            time.sleep(valid)
+            await_expiry(path)
         refused = run_module("ovn_run_lock", lock(path, "second", **claim), may_fail=True)
         assert refused.failed
         assert '"restarting" still runs' in refused["msg"]
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             second = pool.submit(run_module, "ovn_run_lock", lock(path, "second", wait_timeout=60, **claim))
-            time.sleep(1.5)
-            assert not second.done()
+            stays(lambda: not second.done(), "the second run waits", 1.5)
             act.kill()
             act.wait(10)
             assert second.result(20)["holder"] == "second"
@@ -269,7 +269,8 @@ class TestActing:
         for number in range(8):
             locks.acquire(str(path), locks.LockRequest(f"run {number}"), 0)
             late = subprocess.Popen(
-                [sys.executable, "-c", ACT, str(path), f"run {number - 1}", "0"],
+                [sys.executable, "-c", ACT, str(path), f"run {number - 1}"],
+                stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": collection_path},

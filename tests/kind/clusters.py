@@ -44,7 +44,7 @@ def wait_for(what: str, condition: t.Callable[[], t.Any], timeout: float = 120, 
             return answer
         if time.monotonic() > deadline:
             raise AssertionError(f"{what}: not within {timeout:g} s.{last}")
-        time.sleep(pause)
+        time.sleep(pause)  # kubectl asks, nothing wakes us
 
 
 @dataclasses.dataclass(frozen=True)

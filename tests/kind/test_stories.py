@@ -144,7 +144,7 @@ def test_pods_and_claims_are_lost(index: int) -> None:
     for database in SCHEMAS:
         lose(pod_of(database, index))
     # Nothing happens by itself: the pod must neither make a cluster nor join before the old server has gone.
-    time.sleep(10)
+    time.sleep(10)  # what must not happen sends no event
     for database in SCHEMAS:
         left = {member(database, i).server_id for i in others}
         assert left == {before[database][i].server_id for i in others}
@@ -227,7 +227,7 @@ def test_restart_a_hypervisor_pod_while_pinging(
     interval, seconds = 0.1, 60
     old = pod_on(component, guests[0].node)
     ping = guests[0].ping(guests[1], count=int(seconds / interval), interval=interval)
-    time.sleep(3)
+    time.sleep(3)  # the pause is compared with answers of these seconds
     HYPERVISORS.kubectl("delete", "pod", old, "--timeout=90s", timeout=100)
     wait_for(
         f"{component}: ready on each node", lambda: len(HYPERVISORS.ready(component)) == len(hypervisor_nodes()), 120

@@ -144,7 +144,7 @@ def vlan(_folder: Path) -> None:
             tagged = pool.submit(
                 ssh, guests[1].node, "timeout 20 tcpdump -nn -c 3 -i prov0 vlan 100 and icmp 2>/dev/null | wc -l"
             )
-            time.sleep(2)
+            time.sleep(2)  # tcpdump runs on another machine: nothing tells that it listens
             guests[0].run(f"ping -c 5 -i 0.2 -W 2 {guests[1].ip}")
             if int(tagged.result()) != _TAGGED:
                 raise Failed(f"{guests[1].node} has no packets with the VLAN on prov0")
@@ -165,7 +165,7 @@ def distributed(_folder: Path) -> None:
         )
         machines("crash", *GATEWAYS)
         try:
-            time.sleep(10)
+            time.sleep(10)  # BFD and the tables of the router have noticed then
             wait_until(lambda: answers(floating), f"{floating} does not answer without gateways")
         finally:
             machines("boot", *GATEWAYS)

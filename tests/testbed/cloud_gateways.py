@@ -48,7 +48,7 @@ def _silence(ip: str, event: Callable[[], None]) -> Silence:
     count = _SECONDS * _PER_SECOND
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         ping = pool.submit(outside, f"ping -D -i {1 / _PER_SECOND} -W 1 -c {count} {ip}", check=False)
-        time.sleep(_BEFORE)
+        time.sleep(_BEFORE)  # what is measured: answers before the event
         event()
         text = ping.result()
     answered = [
@@ -97,7 +97,7 @@ def _options(options: str) -> Iterator[None]:
 
 def _settle(api: Api) -> None:
     """Wait until both gateways are there, and the floating IP answers."""
-    time.sleep(10)
+    time.sleep(10)  # both gateways have BFD sessions then, and the better one has taken over
     wait_until(lambda: answers(_floating_ip(api)), "the floating IP does not answer")
 
 
@@ -116,7 +116,7 @@ def _death_without_bfd(api: Api) -> str:
 
     def lose() -> None:
         machines("crash", before)
-        time.sleep(_BY_HAND)
+        time.sleep(_BY_HAND)  # as long as a person needs
         ssh("central1", f"ovn-sbctl --no-leader-only chassis-del {dead}")
 
     _northbound(f"ha-chassis-group-remove-chassis {group} {lone}")

@@ -88,7 +88,7 @@ def wait_until(condition: Callable[[], bool], problem: str, seconds: float = SEC
     while not condition():
         if time.monotonic() > deadline:
             raise Failed(problem)
-        time.sleep(0.3)
+        time.sleep(0.3)  # commands on machines answer, nothing wakes us
 
 
 def answers(ip: str) -> bool:

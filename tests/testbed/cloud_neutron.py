@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import http.client
 import json
-import time
 import urllib.request
 import uuid
 from typing import Any
@@ -40,15 +39,21 @@ class Api:
         return found[0] if found else self.create(kind, name=name, **fields)
 
     def wait(self, seconds: float = 90) -> None:
-        deadline = time.monotonic() + seconds
-        while True:
+        error = ""
+
+        def answers() -> bool:
+            nonlocal error
             try:
                 self.call("GET", "networks?limit=1", timeout=10)
-                return
             except (OSError, http.client.HTTPException) as e:
-                if time.monotonic() > deadline:
-                    raise Failed(f"Neutron's API does not answer: {e}. See: journalctl -u neutron-api") from e
-                time.sleep(0.5)
+                error = str(e)
+                return False
+            return True
+
+        try:
+            wait_until(answers, "Neutron's API does not answer", seconds)
+        except Failed as e:
+            raise Failed(f"{e}: {error}. See: journalctl -u neutron-api") from e
 
 
 @dataclasses.dataclass

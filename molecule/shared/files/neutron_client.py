@@ -69,7 +69,7 @@ def write(settings: Path, folder: Path) -> None:
                 logging.exception("%s was not written", row)
             chassis = sorted(found.name for found in southbound.idl.tables["Chassis"].rows.values())
             note(row=row, acknowledged=acknowledged, chassis=chassis)
-            time.sleep(PAUSE)
+            time.sleep(PAUSE)  # between two writes, as a client makes them
 
 
 def report(folder: Path, after: int) -> dict[str, t.Any]:

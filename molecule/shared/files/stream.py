@@ -53,6 +53,7 @@ def send(address: str, port: int, seconds: float, step: float = 0.02) -> None:
     number = int(seconds / step)
     arrived: list[float] = []
     answers: dict[int, float] = {}  # of datagrams: number, time
+    answered = threading.Event()
     error = ""
 
     def receive() -> None:
@@ -76,6 +77,8 @@ def send(address: str, port: int, seconds: float, step: float = 0.02) -> None:
         while True:
             with contextlib.suppress(OSError):  # the network is unreachable for a moment: a loss like others
                 answers.setdefault(int(datagrams.recv(2048)), time.monotonic())
+                if len(answers) == number:
+                    answered.set()
 
     receiver = threading.Thread(target=receive)
     receiver.start()
@@ -86,9 +89,9 @@ def send(address: str, port: int, seconds: float, step: float = 0.02) -> None:
         with contextlib.suppress(OSError):
             datagrams.send(line)
         connection.sendall(line)
-        time.sleep(max(0.0, begin + (index + 1) * step - time.monotonic()))
+        time.sleep(max(0.0, begin + (index + 1) * step - time.monotonic()))  # lines come in step
     receiver.join(60)
-    time.sleep(1)
+    answered.wait(1)  # what is later is lost
     stream = {"sent": number, "received": len(arrived), "pause": longest_pause(begin, arrived), "error": error}
     udp = {"received": len(answers), "pause": longest_pause(begin, sorted(answers.values()))}
     print(json.dumps({**stream, "udp": udp}))

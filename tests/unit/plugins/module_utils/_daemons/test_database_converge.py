@@ -187,11 +187,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds that have passed: pauses cost no time but this."""
     passed = [0.0]
 
-    def sleep(seconds: float) -> None:
+    def let_pass(seconds: float) -> None:
         passed[0] += seconds
 
     monkeypatch.setattr(time, "monotonic", lambda: passed[0])
-    monkeypatch.setattr(loop.time, "sleep", sleep)
+    monkeypatch.setattr(loop.time, "sleep", let_pass)
     return passed
 
 

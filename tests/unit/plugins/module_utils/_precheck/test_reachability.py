@@ -74,7 +74,7 @@ class NameService:
     def resolve(self, name: str, port: int = 0) -> list[tuple[int, tuple[t.Any, ...]]]:
         with self.lock:
             self.asked.append(name)
-        time.sleep(self.seconds)
+        time.sleep(self.seconds)  # longer than the peers have
         if name not in self.names:
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         return [(socket.AF_INET, (address, port)) for address in self.names[name]]
