@@ -121,14 +121,14 @@ class Member:
             new.rename(self.record / key)
 
     # The launcher ----------------------------------------------------------------------------------------------
-    def call(self, verb: str, **env: str) -> subprocess.CompletedProcess[str]:
+    def call(self, verb: str, *, seconds: float = 60, **env: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [*self.launcher, verb],
             env=os.environ | self.env | env,
             check=False,
             capture_output=True,
             text=True,
-            timeout=within(60),
+            timeout=within(seconds),
         )
 
     def start(self, **env: str) -> None:
@@ -211,10 +211,10 @@ class Member:
                 os.kill(pid, signal.SIGKILL)
             until(lambda: self.server_pid() is None, f"{self.id} killed")
 
-    def terminate(self) -> int:
+    def terminate(self, seconds: float = 40) -> int:
         assert self.process is not None
         self.process.terminate()
-        code = self.process.wait(timeout=within(40))
+        code = self.process.wait(timeout=within(seconds))
         self.process = None
         return code
 

@@ -19,7 +19,7 @@ import typing as t
 import pytest
 from _chassis import FULL, STORED, Chassis, chassis_machine, module_on
 from _vswitch import Vswitch
-from conftest import MakeCluster, Pki, RunModule, within
+from conftest import MakeCluster, Pki, RunModule
 
 
 @pytest.fixture
@@ -54,9 +54,8 @@ def test_a_socket_that_never_answers(vswitch: Vswitch, chassis: Chassis, short_d
         silent.listen(5)
         for option in ("database", "southbound"):
             args = {option: f"unix:{short_dir}/silent.sock", "system_id": "c", "timeout": 2}
-            ran = chassis(args, may_fail=True, timeout=30)
+            ran = chassis(args, may_fail=True, timeout=12)
             assert f"unix:{short_dir}/silent.sock did not answer within" in ran["msg"]
-            assert ran.seconds < within(12)
     assert vswitch.external_ids == {}
 
 

@@ -100,9 +100,8 @@ class Node:
         self.machine.stop()
         self.installation.stop()
 
-    def send(self, number: signal.Signals) -> float:
+    def send(self, number: signal.Signals) -> None:
         self.machine.daemons["ovn-controller"].signal(number)
-        return time.monotonic()
 
     @property
     def resource(self) -> Object:
@@ -188,9 +187,8 @@ def test_a_frozen_controller_is_found_within_two_intervals_without_a_run(node: N
     until(has_three_more, "three heartbeats", 5 * INTERVAL)
     assert len(versions) <= len(sent) + 1
 
-    frozen_at = node.send(signal.SIGSTOP)
+    node.send(signal.SIGSTOP)
     node.until_ready("False", 2 * INTERVAL)
-    assert time.monotonic() - frozen_at < within(2 * INTERVAL)
     stands_still = node.status["lastHeartbeat"]
     assert node.ready["reason"] == "NoHeartbeat"
     assert f"does not answer heartbeats, last at {stands_still}" in node.ready["message"]
@@ -252,9 +250,8 @@ def test_dead_node_is_not_ready_within_two_intervals_without_a_run(node: Node, t
             node.until_datapath("True", 3)
             observers[0].kill()
             node.agent.stop()
-            died_at = node.send(signal.SIGSTOP)
+            node.send(signal.SIGSTOP)
             node.until_ready("False", 2 * INTERVAL)
-            assert time.monotonic() - died_at < within(2 * INTERVAL)
             last, ready, datapath = node.status["lastHeartbeat"], node.ready, node.datapath
             assert datapath["status"] == "True"
             assert ready["reason"] == "NoHeartbeat"

@@ -93,9 +93,8 @@ def test_silent_peers_cost_one_timeout(cluster: Cluster) -> None:
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)
     cluster.publish(permit=first.id)
-    begin = time.monotonic()
-    first.up(OVN_CLIENT_ENDPOINTS=f"{second.endpoint},{second.endpoint},{third.endpoint}")
-    assert time.monotonic() - begin < within(6)
+    first.start(OVN_CLIENT_ENDPOINTS=f"{second.endpoint},{second.endpoint},{third.endpoint}")
+    until(first.connected, "m1 to be connected", 6)
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.06, 0.15])

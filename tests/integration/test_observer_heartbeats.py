@@ -12,7 +12,7 @@ import pytest
 from _installation import Installation, heartbeat_number
 from _vswitch import require_vswitch
 from _waits import stays
-from conftest import run, until, within
+from conftest import run, until
 from test_observer import World
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES
@@ -76,7 +76,7 @@ def test_a_frozen_chassis_is_found_within_two_intervals_without_a_run(chassis: C
     first = chassis.number
     until(lambda: chassis.number > first, "a heartbeat", timeout=2 * INTERVAL)
 
-    frozen_at = chassis.send("two", signal.SIGSTOP)
+    chassis.send("two", signal.SIGSTOP)
     message = "1 of 2 chassis answer. No answer: two."
     until(
         lambda: chassis.world.condition("ControllersReady")["message"] == message,
@@ -84,7 +84,6 @@ def test_a_frozen_chassis_is_found_within_two_intervals_without_a_run(chassis: C
         timeout=2 * INTERVAL,
     )
     assert chassis.is_ready() == "False"
-    assert time.monotonic() - frozen_at < within(2 * INTERVAL)
     assert chassis.world.status["activeControllers"] == 1
     assert chassis.world.status["chassisCount"] == 2
 

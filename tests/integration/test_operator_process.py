@@ -9,7 +9,6 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
 import typing as t
 import urllib.error
 import urllib.request
@@ -64,7 +63,7 @@ class Process:
         """By its newest thread: a kernel may choose any of them for a signal."""
         if self.process.poll() is None:
             os.kill(max(int(thread) for thread in os.listdir(f"/proc/{self.process.pid}/task")), number)
-        return self.process.wait(timeout=40)
+        return self.process.wait(timeout=within(35))
 
 
 @pytest.fixture
@@ -116,9 +115,7 @@ def test_one_process_leads_and_another_one_goes_on(plane: ControlPlane, start: t
     )
     assert condition()[0] == "False"
 
-    begun = time.monotonic()
     assert second.end(signal.SIGTERM) == 0
-    assert time.monotonic() - begun < within(35)
     assert "Ended" in second.log.read_text()
 
 
