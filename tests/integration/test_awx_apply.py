@@ -372,7 +372,7 @@ class TestOthers:
             ({"data": {"inventories": [{"name": "OVN", "description": "bare"}]}}, 'does not end with "(c5c3.ovn.awx)"'),
         ],
     )  # fmt: skip
-    def test_what_cannot_work_is_said_before_anything_is_changed(
+    def test_impossible_settings_are_refused_before_any_change(
         self, awx: Awx, apply: Apply, given: dict[str, t.Any], says: str
     ) -> None:
         assert says in refusal(apply(may_fail=True, **given), awx)
@@ -412,7 +412,7 @@ class TestOthers:
         assert apply(data=data).result["changed"] is False
         assert len(nodes) == 7
 
-    def test_what_awx_refuses_is_told_with_its_reason(self, awx: Awx, apply: Apply) -> None:
+    def test_refusal_of_awx_is_reported_with_its_reason(self, awx: Awx, apply: Apply) -> None:
         awx.playbooks.discard("playbooks/ping.yml")
         message = str(apply(may_fail=True).result["msg"])
         assert 'did not create job template "OVN ping": playbook: not found in the project' in message

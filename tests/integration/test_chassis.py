@@ -65,7 +65,7 @@ def test_everything_at_once_in_one_transaction(vswitch: Vswitch, chassis: Chassi
 # --- ownership --------------------------------------------------------------------------------------------------------
 
 
-def test_what_others_own_survives(vswitch: Vswitch, chassis: Chassis) -> None:
+def test_foreign_settings_survive(vswitch: Vswitch, chassis: Chassis) -> None:
     vswitch.vsctl(
         "--no-wait",
         *("set", "open", ".", "external_ids:neutron=1", 'external_ids:ovn-cms-options="card=a,x"'),

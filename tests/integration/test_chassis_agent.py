@@ -96,7 +96,7 @@ def test_a_bridge_that_leads_nowhere_is_in_the_log(agent: Agent, southbound: Raf
     assert agent.log.read_text().count(warning) == 1
 
 
-def test_what_somebody_else_changes_comes_back_at_once(agent: Agent, southbound: RaftCluster) -> None:
+def test_settings_changed_by_hand_are_restored_at_once(agent: Agent, southbound: RaftCluster) -> None:
     agent.vswitch.start_vswitchd()
     agent.write(default(southbound, bridge_mappings=[{"physical_network": "physnet1", "bridge": "br-ex"}]))
     agent.start()
@@ -208,7 +208,7 @@ def test_the_database_may_come_late_and_go(agent: Agent, southbound: RaftCluster
     agent.until_ready()
 
 
-def test_it_sleeps_while_nothing_happens(agent: Agent, southbound: RaftCluster) -> None:
+def test_idle_agent_needs_no_processor_time(agent: Agent, southbound: RaftCluster) -> None:
     agent.vswitch.start_vswitchd()
     agent.write(default(southbound))
     agent.start()

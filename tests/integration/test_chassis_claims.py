@@ -153,7 +153,7 @@ def test_a_host_name_can_be_claimed_and_is_reported(site: Site, run_module: RunM
     assert "Chassis evil, victim have the same host name victim.example.com" in found["duplicate_hostname"]
 
 
-def test_what_the_role_prevents_and_what_not(site: Site) -> None:
+def test_role_of_a_chassis_rejects_foreign_rows_only(site: Site) -> None:
     """docs/security.md"""
     evil = site.uuid("Chassis", "name=evil")
     datapath = site.uuid("Datapath_Binding", "tunnel_key=1")

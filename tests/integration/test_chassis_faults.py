@@ -65,7 +65,7 @@ def test_a_frozen_database_server(vswitch: Vswitch, chassis: Chassis) -> None:
     assert "did not answer within 2 s" in ran["msg"]
 
 
-def test_nobody_applies_the_settings(vswitch: Vswitch, chassis: Chassis) -> None:
+def test_settings_without_ovs_vswitchd_are_written_and_reported(vswitch: Vswitch, chassis: Chassis) -> None:
     ran = chassis({"system_id": "c", "wait_for": "applied", "wait_timeout": 1}, may_fail=True)
     assert "ovs-vswitchd does not run or hangs" in ran["msg"]
     assert ran["changed"]

@@ -47,7 +47,7 @@ def hidden(directory: pathlib.Path) -> list[str]:
     return sorted(name for name in os.listdir(directory) if name.startswith("."))
 
 
-def test_it_is_written_once_and_replaced(run_module: RunModule, tmp_path: pathlib.Path, pki: Pki) -> None:
+def test_certificate_is_written_once_and_replaced(run_module: RunModule, tmp_path: pathlib.Path, pki: Pki) -> None:
     directory = tmp_path / "neutron" / "ovn"
     first, second = texts(pki, "a"), texts(pki, "b")
     call = {"directory": str(directory), **first}
@@ -71,7 +71,9 @@ def test_it_is_written_once_and_replaced(run_module: RunModule, tmp_path: pathli
     assert second["private_key"].splitlines()[1] not in str(done)
 
 
-def test_it_is_tried_beside_the_one_in_use(run_module: RunModule, tmp_path: pathlib.Path, pki: Pki) -> None:
+def test_staged_certificate_does_not_replace_the_one_in_use(
+    run_module: RunModule, tmp_path: pathlib.Path, pki: Pki
+) -> None:
     first, second = texts(pki, "a"), texts(pki, "b")
     run_module("ovn_client_certificate", {"directory": str(tmp_path), **first})
     call = {"directory": str(tmp_path), **second}

@@ -72,7 +72,7 @@ def test_node_ports_that_somebody_changed(plane: ControlPlane) -> None:
     assert plane.get("Service", "ovn-southbound-0")["spec"]["ports"] == [port]
 
 
-def test_what_a_run_repaired_is_its_own_later(plane: ControlPlane) -> None:
+def test_repaired_object_is_owned_by_the_run(plane: ControlPlane) -> None:
     """A repair and an apply are two owners of one field for the API server, though both are us."""
 
     def nodes(kind: str = "NodePort", **more: t.Any) -> dict[str, t.Any]:

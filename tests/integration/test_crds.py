@@ -268,7 +268,9 @@ LATER = [
 
 
 @pytest.mark.parametrize(("spec", "words"), [row[1:] for row in LATER], ids=[row[0] for row in LATER])
-def test_what_cannot_change_later(cluster: Cluster, namespace: str, spec: dict[str, t.Any], words: str) -> None:
+def test_changes_of_immutable_fields_are_rejected(
+    cluster: Cluster, namespace: str, spec: dict[str, t.Any], words: str
+) -> None:
     cluster.apply(ovn_cluster(namespace, {}))
     with pytest.raises(OvnError, match=words):
         cluster.apply(ovn_cluster(namespace, spec))
@@ -276,7 +278,7 @@ def test_what_cannot_change_later(cluster: Cluster, namespace: str, spec: dict[s
     cluster.apply(ovn_cluster(namespace, spec))  # a new one may have it
 
 
-def test_what_can_change_later(cluster: Cluster, namespace: str) -> None:
+def test_changes_of_mutable_fields_are_accepted(cluster: Cluster, namespace: str) -> None:
     cluster.apply(ovn_cluster(namespace, {}))
     more = northbound(replicas=5, storage={"size": "20Gi"}, service={"type": "LoadBalancer"}, electionTimer=10000)
     assert cluster.apply(ovn_cluster(namespace, more))["spec"]["northbound"]["replicas"] == 5

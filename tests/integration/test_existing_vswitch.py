@@ -106,7 +106,7 @@ def without_counter(dump: str) -> str:
     ],
     ids=["kube-ovn's br-int", "another control plane", "another name", "a bridge that is missing", "a port on theirs"],
 )  # fmt: skip
-def test_what_would_change_theirs_is_refused(
+def test_changes_of_a_foreign_vswitch_are_refused(
     theirs: Vswitch,
     southbound: RaftCluster,
     run_module: RunModule,

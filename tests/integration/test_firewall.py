@@ -151,7 +151,7 @@ def test_a_second_run_changes_nothing_and_check_mode_says_what_a_run_would_do(ho
     ],
     ids=lambda change: " ".join(change[:2]),
 )
-def test_what_somebody_changed_in_the_loaded_table_comes_back(host: Host, change: list[str]) -> None:
+def test_rules_changed_by_hand_are_restored(host: Host, change: list[str]) -> None:
     host.apply(tcp(6641, "192.0.2.2"))
     loaded = host.nft("list", "table", "inet", "c5c3_ovn")
     host.nft(*change)
@@ -229,7 +229,7 @@ def test_tunnels_come_from_declared_networks_alone(host: Host, tmp_path: pathlib
         daemon.kill()
 
 
-def test_who_would_be_shut_out_is_named_before(host: Host, tmp_path: pathlib.Path) -> None:
+def test_connected_clients_without_a_rule_are_reported_first(host: Host, tmp_path: pathlib.Path) -> None:
     lan = host.lan
     with host.serves(6641), contextlib.ExitStack() as stack:
         for name, address in (("stranger", lan.ipv6("central1")), ("central2", lan.ipv4("central1"))):
@@ -258,7 +258,7 @@ def test_names_are_resolved_on_the_host_and_one_that_is_unknown_changes_nothing(
         assert address in host.apply(tcp(6641, own), check=True)["ruleset"]
 
 
-def test_what_nft_refuses_changes_nothing(host: Host) -> None:
+def test_rules_refused_by_nft_change_nothing(host: Host) -> None:
     host.apply(tcp(6641, "192.0.2.2"))
     before, script = host.nft("list", "ruleset"), host.file.read_text()
     failed = host.apply(tcp(99999, "192.0.2.2"), may_fail=True)

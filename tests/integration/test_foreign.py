@@ -89,7 +89,7 @@ def test_a_heartbeat_only_if_it_is_allowed(site: LocalSite) -> None:
     assert "nb_cfg: 2" in done.output
 
 
-def test_what_nobody_has_called_foreign_is_not_written_to_either(site: LocalSite) -> None:
+def test_undeclared_foreign_ovn_is_not_written(site: LocalSite) -> None:
     """No host has a record of this collection."""
     site.prepare = _ovn_ctl.clustered()
     done = site.run("c5c3.ovn.verify", central=NAMES, host_variables=DIRECTORIES, ovn_tls=False)
@@ -110,7 +110,7 @@ def test_with_a_record_it_is_ours(site: LocalSite) -> None:
 
 
 @pytest.mark.parametrize("name", ["central", "site", "rotate", "adopt", "ping", "reconcile"])
-def test_what_would_change_it_is_refused(name: str, site: LocalSite) -> None:
+def test_changes_of_a_foreign_ovn_are_refused(name: str, site: LocalSite) -> None:
     site.prepare = _ovn_ctl.standalone()
     done = site.run(f"c5c3.ovn.{name}", hypervisors=["h1", "h2"], **FOREIGN)
     assert done.code != 0

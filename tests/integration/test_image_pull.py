@@ -169,7 +169,7 @@ def deletion(hypervisors: Hypervisors) -> dict[str, str]:
     return {"kind": "DaemonSet", "name": PULL, "namespace": hypervisors.namespace, "action": "deleted"}
 
 
-def test_what_a_killed_run_has_left_goes(hypervisors: Hypervisors) -> None:
+def test_pull_objects_of_a_killed_run_are_deleted(hypervisors: Hypervisors) -> None:
     for state in ("present", "absent"):
         leave(hypervisors)
         predicted = hypervisors(state=state, check=True)
@@ -180,7 +180,7 @@ def test_what_a_killed_run_has_left_goes(hypervisors: Hypervisors) -> None:
         assert state == "absent" or not hypervisors()["changed"]
 
 
-def test_what_a_killed_run_has_left_does_not_count_for_the_next_pull(hypervisors: Hypervisors) -> None:
+def test_pull_state_of_a_killed_run_is_ignored(hypervisors: Hypervisors) -> None:
     leave(hypervisors)
     predicted = update(hypervisors, check=True)
     pulls = ImagePulls(hypervisors, 2)

@@ -88,7 +88,7 @@ def test_tls(raft_cluster: MakeCluster, inventory: Inventory, pki: t.Any, make_p
     assert "certificate" in told
 
 
-def test_what_cannot_be_asked_is_reported(raft_cluster: MakeCluster, inventory: Inventory) -> None:
+def test_unreachable_endpoint_is_reported(raft_cluster: MakeCluster, inventory: Inventory) -> None:
     northbound = raft_cluster(1, "northbound")
     assert "OVN_Southbound" in inventory({"endpoints": northbound.endpoints}, may_fail=True)
     assert "not reachable" in inventory({"endpoints": ["tcp:127.0.0.1:1"]}, may_fail=True)

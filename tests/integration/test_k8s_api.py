@@ -90,7 +90,7 @@ class TestApply:
         env = diff["after"][f"Deployment {namespace}/a"]["spec"]["template"]["spec"]["containers"][0]["env"]
         assert env == [{"name": "A", "value": "1"}]
 
-    def test_what_we_no_longer_set_goes(self, cluster: Cluster, namespace: str) -> None:
+    def test_fields_no_longer_set_are_removed(self, cluster: Cluster, namespace: str) -> None:
         run(cluster, namespace, [config_map(namespace, "a", x="1", y="1")])
         run(cluster, namespace, [config_map(namespace, "a", x="1")])
         found = cluster.get("v1", "ConfigMap", "a", namespace)

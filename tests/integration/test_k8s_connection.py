@@ -314,9 +314,7 @@ class TestServerThatIsBusy:
         assert 0.5 < time.monotonic() - started < within(3)
         assert through.requests - before == len(front.seen) > 2
 
-    def test_what_the_server_will_not_change_its_mind_about(
-        self, front: Front, through: Cluster, namespace: str
-    ) -> None:
+    def test_final_refusals_are_not_repeated(self, front: Front, through: Cluster, namespace: str) -> None:
         for code in (401, 403, 409, 422, 500, 504):
             front.seen.clear()
             front.plan = [code]

@@ -242,7 +242,7 @@ def test_a_member_without_log_entries_is_no_dead_join(cluster: Cluster) -> None:
         until(is_found, f"its file is a {file_class}")
 
 
-def test_what_two_starts_say_of_a_file_is_believed_until_the_next_attempt(cluster: Cluster) -> None:
+def test_two_failed_starts_mark_the_file_until_the_next_attempt(cluster: Cluster) -> None:
     """What only the server notices must not become a restart loop, nor a verdict for ever."""
     first = cluster.found()
     first.kill()
@@ -259,7 +259,7 @@ def test_what_two_starts_say_of_a_file_is_believed_until_the_next_attempt(cluste
     assert first.examined()["class"] == "member"
 
 
-def test_what_was_said_of_another_file_is_not_believed(cluster: Cluster) -> None:
+def test_mark_of_another_file_is_ignored(cluster: Cluster) -> None:
     first = cluster.found()
     first.kill()
     path = fake_server(cluster, "ovsdb-server: ovsdb error: server does not belong to cluster")

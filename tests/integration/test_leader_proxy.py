@@ -226,7 +226,7 @@ def test_a_handover_is_left_to_the_client(clusters: dict[str, RaftCluster], prox
     assert back - gone < within(1.0)
 
 
-def test_who_comes_while_nobody_leads_waits_for_a_leader(clusters: dict[str, RaftCluster], proxy: Proxy) -> None:
+def test_client_that_connects_without_a_leader_waits_for_one(clusters: dict[str, RaftCluster], proxy: Proxy) -> None:
     northbound = clusters["northbound"]
     first, second, third = northbound.members
     before = proxy.log.count("northbound: no member leads")  # an election may have written it

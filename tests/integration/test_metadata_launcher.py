@@ -148,7 +148,7 @@ def test_it_waits_for_what_the_node_has_and_then_stays_its_parent(container: Con
     assert (container.sh("alive"), container.sh("ready")) == (1, 1)
 
 
-def test_it_ends_while_it_waits(container: Container) -> None:
+def test_waiting_launcher_ends_on_sigterm(container: Container) -> None:
     launcher = container.start()
     until(lambda: "waiting:" in container.log.read_text(), "it to wait")
     launcher.signal(signal.SIGTERM)

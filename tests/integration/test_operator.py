@@ -345,7 +345,7 @@ def test_metadata_agents_follow_the_secret_of_nova(operated: Operated, nodes: Hy
     operated.await_entry("rack1", True, "AsDeclared")
 
 
-def test_what_cannot_work_is_told_and_the_others_go_on(
+def test_broken_cluster_is_reported_and_others_continue(
     operated: Operated, nodes: Hypervisors, plane: ControlPlane
 ) -> None:
     nodes.node("node1", "127.0.0.1")

@@ -120,7 +120,7 @@ class TestPrecheck:
         (world.root / "var/lib/dpkg/status").write_text("Version: 1\n\n")
         assert "dpkg-query --show failed" in self.ask(run_module)["problem"]
 
-    def test_what_is_no_package_is_named(self, world: AptWorld, run_module: RunModule) -> None:
+    def test_request_without_a_package_name_is_reported(self, world: AptWorld, run_module: RunModule) -> None:
         assert self.ask(run_module, "=1")["problem"] == '"=1" names no package. Give NAME or NAME=VERSION.'
 
 

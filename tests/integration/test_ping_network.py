@@ -75,7 +75,7 @@ def test_network(raft_cluster: MakeCluster, run_module: RunModule, client: str) 
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_others_are_never_touched(raft_cluster: MakeCluster, run_module: RunModule, client: str) -> None:
+def test_foreign_switches_are_never_changed(raft_cluster: MakeCluster, run_module: RunModule, client: str) -> None:
     member = raft_cluster(1).members[0]
     nbctl(member.socket, "init")
     nbctl(member.socket, "ls-add", "t", "--", "lsp-add", "t", "t-h1")
@@ -190,7 +190,9 @@ ONE = SwitchPort("t-h1", "02:c5:c3:00:00:01 198.18.0.1")
 TWO = SwitchPort("t-h2", "02:c5:c3:00:00:02 198.18.0.2")
 
 
-def test_what_a_rival_deletes_is_decided_again(raft_cluster: MakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_deleted_by_another_run_are_planned_again(
+    raft_cluster: MakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The second port would be written into a switch that is gone, and vanish with it."""
     member = raft_cluster(1).members[0]
     nbctl(member.socket, "init")

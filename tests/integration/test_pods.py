@@ -181,7 +181,7 @@ def test_a_restart_with_an_image_that_cannot_be_pulled_stops_the_roll_out(
     assert {pod.revision for pod in world.cluster.pods.values()} == {"r3"}
 
 
-def test_only_the_leader_kicks(world: World) -> None:
+def test_ghost_is_kicked_through_the_leader_only(world: World) -> None:
     world.converge()
     assert world.record is not None
     follower = next(o for o in world.observe().values() if not o.leader)

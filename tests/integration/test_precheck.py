@@ -221,7 +221,7 @@ def test_all_findings_come_at_once(play: Play, network: Network, daemons: None) 
     assert len(found) == 12, sorted(found)
 
 
-def test_what_is_ours_already_is_no_finding(play: Play, network: Network, daemons: None) -> None:
+def test_own_daemons_are_no_finding(play: Play, network: Network, daemons: None) -> None:
     """The same faults on a member and a chassis that are there are the matter of the roles."""
     units = network.directory / "units"
     units.mkdir()

@@ -108,7 +108,7 @@ def test_a_namespace_that_does_not_exist_yet_is_no_finding(precheck: Precheck) -
         assert precheck.codes(kind, namespace=f"{precheck.namespace}-new") == {}
 
 
-def test_what_a_rollout_left_is_no_finding(precheck: Precheck) -> None:
+def test_objects_of_a_rollout_are_no_finding(precheck: Precheck) -> None:
     precheck.plane.begin()
     assert precheck.codes() == {}
     assert precheck.codes(spec=None) == {}

@@ -132,7 +132,7 @@ def test_a_daemon_is_found_by_adoption_and_precheck(northd: subprocess.Popen[byt
 
 
 @pytest.mark.parametrize("module", ["ovn_daemons_info", "ovn_precheck"])
-def test_what_must_not_be_read_is_no_absence(
+def test_unreadable_process_is_not_reported_as_absent(
     northd: subprocess.Popen[bytes], run_module: RunModule, module: str
 ) -> None:
     """Without this, a rollout would create a second control plane beside the one that it cannot see."""

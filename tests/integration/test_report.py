@@ -68,7 +68,7 @@ def test_lines_are_printed_as_they_are(
 
 
 @pytest.mark.parametrize("lines", [5, True, {"a": 1}, None])
-def test_what_is_no_text_is_refused(lines: object, play: Play, tmp_path: pathlib.Path) -> None:
+def test_lines_that_are_no_text_are_refused(lines: object, play: Play, tmp_path: pathlib.Path) -> None:
     tasks = [{"c5c3.ovn.ovn_print": {"lines": "{{ given }}"}}]
     playbook = tmp_path / "print.yml"
     play_of_it = {"hosts": "localhost", "gather_facts": False, "vars": {"given": lines}, "tasks": tasks}

@@ -26,7 +26,7 @@ def play(number: int, hosts: str, role: str, **variables: t.Any) -> dict[str, t.
     return {"hosts": hosts, "gather_facts": False, "tasks": tasks}
 
 
-def test_what_is_missing_is_named(site: LocalSite) -> None:
+def test_missing_variables_are_reported(site: LocalSite) -> None:
     nobody: dict[str, t.Any] = {"ovn_central_members": []}
     nowhere = {"ovn_southbound_endpoints": []}
     certificates = {

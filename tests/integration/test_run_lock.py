@@ -94,7 +94,7 @@ def test_check_mode_sees_the_lock_and_acquires_none(run_module: RunModule, path:
 
 
 @pytest.mark.parametrize("garbage", ["", "{", "[]", "7", '{"holder": 1, "expires": 99999999999}'])
-def test_what_is_no_lock_does_not_lock(run_module: RunModule, path: pathlib.Path, garbage: str) -> None:
+def test_damaged_lock_file_locks_nothing(run_module: RunModule, path: pathlib.Path, garbage: str) -> None:
     path.parent.mkdir()
     path.write_text(garbage)
     assert run_module("ovn_run_lock", lock(path, "first"))["holder"] == "first"
@@ -198,7 +198,7 @@ class TestWaiting:
 
 
 class TestActing:
-    def test_who_does_not_hold_the_lock_does_not_act(self, path: pathlib.Path) -> None:
+    def test_act_without_the_lock_is_refused(self, path: pathlib.Path) -> None:
         with pytest.raises(Refused, match="is gone"), locks.acting(str(path), "first"):
             pytest.fail("acted without the lock")
         locks.acquire(str(path), locks.LockRequest("second", "joining"), 0)
@@ -231,7 +231,7 @@ class TestActing:
         assert ran.failed
         assert 'held by another run, "second"' in ran["msg"]
 
-    def test_who_slept_longer_than_the_lock_is_valid_does_not_act(self, path: pathlib.Path) -> None:
+    def test_act_under_an_expired_lock_is_refused(self, path: pathlib.Path) -> None:
         locks.acquire(str(path), locks.LockRequest("first", seconds=0.1), 0)
         await_expiry(path)
         with pytest.raises(Refused, match="expired"), locks.acting(str(path), "first"):
@@ -245,7 +245,7 @@ class TestActing:
             pytest.param({}, id="not even after the lock has expired"),
         ],
     )
-    def test_nobody_acquires_the_lock_before_an_act_is_over(
+    def test_lock_is_not_acquired_during_an_act(
         self, run_module: RunModule, path: pathlib.Path, collection_path: str, claim: dict[str, t.Any]
     ) -> None:
         valid = within(3)

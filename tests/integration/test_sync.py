@@ -188,7 +188,7 @@ def test_without_quorum_the_write_is_not_confirmed(installation: Installation, r
     assert ran.failed
 
 
-def test_nobody_there(run_module: RunModule) -> None:
+def test_unreachable_northbound_is_reported(run_module: RunModule) -> None:
     ran = run_module("ovn_sync", {"northbound": ["unix:/nowhere/db.sock"], "timeout": within(3)}, may_fail=True)
     assert ran.failed
     assert ran["msg"].startswith("unix:/nowhere/db.sock is not reachable")

@@ -391,7 +391,7 @@ def attempts() -> t.Iterator[dict[str, Future[tuple[Ran, Ran]]]]:
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_what_cannot_run_is_named(what: str, attempts: dict[str, Future[tuple[Ran, Ran]]]) -> None:
+def test_playbook_names_the_pod_that_cannot_run(what: str, attempts: dict[str, Future[tuple[Ran, Ran]]]) -> None:
     """The run ends before its time with the object and the event behind it, and the next one finishes what it began."""
     bad, good = attempts[what].result()
     assert bad.rc != 0

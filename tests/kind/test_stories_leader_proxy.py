@@ -88,7 +88,7 @@ def swept(neutrons: list[Object]) -> t.Iterator[None]:
             client("northbound", *" -- ".join(f"ls-del {pod}-{row}" for row in left).split())
 
 
-def test_its_address_is_published(neutrons: list[Object]) -> None:
+def test_published_address_leads_to_the_proxy(neutrons: list[Object]) -> None:
     service = CENTRAL.list("services", f"app.kubernetes.io/component={COMPONENT}")[0]["spec"]
     assert published() == {database: f"ssl:{service['clusterIP']}:{port}" for database, port in PORTS.items()}
     assert len(neutrons) == len(nodes(CENTRAL)) > 1
@@ -149,7 +149,7 @@ def test_writes_go_on(event: str, neutrons: list[Object]) -> None:
 
 
 @pytest.mark.usefixtures("neutrons")
-def test_it_is_not_taken_away_from_who_has_its_address() -> None:
+def test_proxy_with_published_address_is_not_removed() -> None:
     fewer = {**NODES["nodeSelector"], "neutron": "here"}
     for proxy in ({"enabled": False}, {"enabled": True, "nodeSelector": fewer}, {"enabled": True, "tolerations": []}):
         refused = playbook("central", *specification(**proxy), ok=False)

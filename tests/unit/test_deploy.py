@@ -31,7 +31,7 @@ def test_the_image_has_the_version_of_the_collection() -> None:
     assert yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))["version"] == VERSION
 
 
-def test_what_holds_data_is_never_pruned() -> None:
+def test_objects_with_data_are_never_pruned() -> None:
     """With the namespace all claims and CAs would go, with the definitions all OVNClusters."""
     kept = {"Namespace", "CustomResourceDefinition"}
     found = [one for text in program().files().values() for one in yaml.safe_load_all(text) if one["kind"] in kept]

@@ -83,7 +83,7 @@ def test_a_write_over_another_object_is_a_conflict(field: str) -> None:
     assert cluster.get(*POD) == there
 
 
-def test_what_is_not_there() -> None:
+def test_missing_object_is_not_found() -> None:
     cluster = FakeCluster()
     assert cluster.get(*POD) is None
     assert not cluster.delete(*POD)

@@ -120,7 +120,7 @@ def test_the_bundle_of_clients_is_compared_where_one_is_declared() -> None:
     assert not certificate_state(CA.secret(), issuer=OTHER.pem)["issuer_accepted"]
 
 
-def test_a_certificate_of_a_client_is_none_of_a_server() -> None:
+def test_client_certificate_is_rejected_as_server() -> None:
     usage = {"extended_key_usage": ["clientAuth"]}
     assert [reason["code"] for reason in compared(CA.secret(), **usage)["reasons"]] == ["extended_key_usage"]
 

@@ -47,7 +47,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> members.MemberWatch:
     [("7.0.0", "7.0.0"), (TimedOut("busy"), None), (Unreachable("away"), None), (Refused("no"), None)],
     ids=["at once", "a busy server", "it hangs up", "it has none"],
 )
-def test_who_cannot_tell_the_schema_is_well(
+def test_status_without_schema_is_healthy(
     watch: members.MemberWatch, schema: str | OvnError, known: str | None
 ) -> None:
     server = FakeServer(schema)

@@ -25,7 +25,7 @@ def test_they_are_made_in_the_order_of_their_references() -> None:
     ]
 
 
-def test_what_is_empty_is_left_out_with_what_links_to_it() -> None:
+def test_empty_objects_are_omitted_with_their_links() -> None:
     template = one("j", notifications={"error": ["n"]}, credentials=["ssh"])
     (alone,) = desired_objects({"notification_templates": [one("n", only_with="")], "job_templates": [template]})
     assert dict(alone.links) == {"credentials": ("ssh",)}
@@ -75,6 +75,6 @@ def test_the_time_of_an_approval_is_a_number() -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_be_right_is_refused(given: dict[str, t.Any], says: str) -> None:
+def test_contradicting_settings_are_refused(given: dict[str, t.Any], says: str) -> None:
     with pytest.raises(InvalidInput, match=says):
         desired_objects(given)

@@ -161,7 +161,7 @@ def test_a_restart_is_due_when_a_new_pod_would_be_another_one(
 
 
 @pytest.mark.parametrize("cut", [0, 40, 400, 1500, 2200, -30])
-def test_half_an_answer_is_none(cut: int) -> None:
+def test_partial_reply_is_rejected(cut: int) -> None:
     whole = captured("leader")
     assert parse_observation("northbound", "m1", whole._replace(stdout=whole.stdout[:cut]), pod(), "r1", None) is None
 

@@ -65,7 +65,7 @@ def container(answer: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def test_what_the_server_adds_is_no_difference() -> None:
+def test_defaults_of_the_server_are_no_difference() -> None:
     assert is_applied(DESIRED, live())
 
 
@@ -104,7 +104,7 @@ def test_drift_is_seen(drift: Any) -> None:
         ),
     ],
 )
-def test_what_others_add_is_theirs(addition: Any) -> None:
+def test_fields_of_other_managers_are_no_difference(addition: Any) -> None:
     answer = live()
     addition(answer)
     assert is_applied(DESIRED, answer)

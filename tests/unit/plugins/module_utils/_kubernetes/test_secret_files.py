@@ -52,7 +52,7 @@ def test_a_full_disk_leaves_no_part_of_them(tmp_path: pathlib.Path, monkeypatch:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_no_base64_is_named(tmp_path: pathlib.Path) -> None:
+def test_invalid_base64_is_reported(tmp_path: pathlib.Path) -> None:
     with (
         pytest.raises(OvnError, match="Cannot write key and certificate of the Secret"),
         files_of({**DATA, "tls.key": "x"}, str(tmp_path)),

@@ -49,7 +49,7 @@ def test_what_the_operator_has_made_is_usable() -> None:
         (secret(tls_crt=b"\xff", tls_key=KEY), UNUSABLE),
     ],
 )
-def test_what_cannot_sign_is_refused_and_named(given: dict[str, t.Any], cause: str) -> None:
+def test_ca_that_cannot_sign_is_refused(given: dict[str, t.Any], cause: str) -> None:
     told = f"Secret net/ovn-ca has no usable tls.crt and tls.key of a CA: {cause}. Restore it from a backup."
     with pytest.raises(Refused, match=re.escape(told)) as error:
         pair_of(given)

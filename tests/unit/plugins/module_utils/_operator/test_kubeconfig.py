@@ -60,7 +60,7 @@ def user(**fields: t.Any) -> dict[str, t.Any]:
         ),
     ],
 )
-def test_what_cannot_be_used_is_named(given: t.Any, told: str) -> None:
+def test_unusable_kubeconfig_is_reported(given: t.Any, told: str) -> None:
     with pytest.raises(OvnError, match=re.escape(told)) as error:
         read_kubeconfig(given, REFERENCE, "net")
     assert "secret" not in str(error.value).replace("Secret", "").replace("kubeconfigSecretRef", "").replace(
