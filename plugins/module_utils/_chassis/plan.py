@@ -233,7 +233,7 @@ def _refuse_rename(actual: ObservedChassis, changes: t.Mapping[str, str | None])
         "Move its workload away, stop ovn-controller with `ovn-appctl -t ovn-controller exit` (without --restart), wait until the chassis row is gone "
         "from the Southbound database, renew its certificate for the new name, then run again with allow_rename: true and start ovn-controller. "
         "The role does that with ovn_hypervisor_state: absent under the old name, then a run under the new one. If this disk is a copy of another host's, "
-        "which is alive under the old name, none of that: remove the identity of the copy as docs/troubleshooting.md describes."
+        "which is alive under the old name, none of that: remove the identity of the copy as docs/troubleshooting.md#the-copied-disk-of-a-hypervisor describes."
     )
 
 

@@ -144,7 +144,7 @@ def _refuse_living_original(name: str, rows: Rows, own_addresses: t.Collection[s
     if row and row.addresses and not row.addresses & {*own_addresses} and _is_alive(name, rows):
         raise Refused(
             f'Chassis "{name}" answers heartbeats, and its tunnel address {", ".join(sorted(row.addresses))} is not an address of this host. '
-            "If this disk is a copy of that host's, remove the identity of the copy as docs/troubleshooting.md describes. "
+            "If this disk is a copy of that host's, remove the identity of the copy as docs/troubleshooting.md#the-copied-disk-of-a-hypervisor describes. "
             "If this host only got another address, set allow_takeover: true (ovn_hypervisor_allow_takeover). Nothing was changed."
         )
 

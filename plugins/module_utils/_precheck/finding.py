@@ -10,7 +10,7 @@ from .._chassis.datapath import CODES as DATAPATH_CODES
 from .cluster_findings import CODES as CLUSTER_CODES
 from .cluster_findings import Finding
 
-# In the order of the report. docs/troubleshooting.md explains each of them, docs/troubleshooting.md those of clusters; tests compare.
+# In the order of the report. docs/troubleshooting.md explains each of them; tests compare.
 MACHINE_CODES = (
     # The inventory
     "central_count",

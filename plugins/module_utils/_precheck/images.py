@@ -43,7 +43,7 @@ def judge_image(kind: Kind, spec: ClusterSpec, image: str, missing: t.Collection
             "image_incomplete",
             f"Image {used_images(kind, spec)[image]}",
             f"It has no {list_names(list(lacking))}, which the container {list_names(list(containers))} needs (pod {pod} runs it).",
-            f"Build or choose an image that has it, and declare it as {IMAGE_FIELDS[image]}. docs/troubleshooting.md lists what an image must contain.",
+            f"Build or choose an image that has it, and declare it as {IMAGE_FIELDS[image]}. docs/kubernetes.md lists what an image must contain.",
         )
     ]
 
