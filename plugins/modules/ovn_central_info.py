@@ -421,29 +421,31 @@ def check(params: Params) -> None:
             raise InvalidInput("raft.endpoints cannot be combined with cluster: its pods are asked.")
 
 
+_RAFT = {
+    "databases": {"type": "list", "elements": "str", "choices": [*DATABASES], "default": [*DATABASES]},
+    "member": {"type": "str"},
+    "expected_members": {"type": "int"},
+    "contents": {"type": "bool", "default": False},
+    "contents_timeout": {"type": "float", "default": 60},
+    "endpoints": {
+        "type": "dict",
+        "options": {d: {"type": "list", "elements": "str", "default": []} for d in DATABASES},
+    },
+    "only_endpoints": {"type": "bool", "default": False},
+}
+_HEARTBEAT = {
+    "northbound": {"type": "list", "elements": "str", "required": True},
+    "southbound": {"type": "list", "elements": "str", "required": True},
+    "wait_for": {"type": "str", "choices": ["none", "sb", "hv"], "default": "hv"},
+    "timeout": {"type": "float", "default": 30},
+}
+_CONFIG_MAP = {
+    "name": {"type": "str", "required": True},
+    "key": {"type": "str", "default": "ca.crt", "no_log": False},  # of the ConfigMap
+}
+
+
 def main() -> t.NoReturn:
-    raft = {
-        "databases": {"type": "list", "elements": "str", "choices": [*DATABASES], "default": [*DATABASES]},
-        "member": {"type": "str"},
-        "expected_members": {"type": "int"},
-        "contents": {"type": "bool", "default": False},
-        "contents_timeout": {"type": "float", "default": 60},
-        "endpoints": {
-            "type": "dict",
-            "options": {d: {"type": "list", "elements": "str", "default": []} for d in DATABASES},
-        },
-        "only_endpoints": {"type": "bool", "default": False},
-    }
-    heartbeat = {
-        "northbound": {"type": "list", "elements": "str", "required": True},
-        "southbound": {"type": "list", "elements": "str", "required": True},
-        "wait_for": {"type": "str", "choices": ["none", "sb", "hv"], "default": "hv"},
-        "timeout": {"type": "float", "default": 30},
-    }
-    config_map = {
-        "name": {"type": "str", "required": True},
-        "key": {"type": "str", "default": "ca.crt", "no_log": False},  # of the ConfigMap
-    }
     module = AnsibleModule(
         argument_spec={
             **AUTH_ARG_SPEC,
@@ -456,13 +458,13 @@ def main() -> t.NoReturn:
             "addresses": {"type": "list", "elements": "str", "default": []},
             "timeout": {"type": "float", "default": 5},
             "wait_timeout": {"type": "float", "default": 0},
-            "raft": {"type": "dict", "options": raft},
+            "raft": {"type": "dict", "options": _RAFT},
             "private_key": {"type": "path"},
             "certificate": {"type": "path"},
             "ca_certificate": {"type": "path"},
             "tls_secret": {"type": "str", "no_log": False},  # its name
-            "ca_config_map": {"type": "dict", "options": config_map},
-            "heartbeat": {"type": "dict", "options": heartbeat},
+            "ca_config_map": {"type": "dict", "options": _CONFIG_MAP},
+            "heartbeat": {"type": "dict", "options": _HEARTBEAT},
         },
         mutually_exclusive=[("cluster", "northd_control_socket")],
         required_together=[("private_key", "certificate", "ca_certificate")],

@@ -31,8 +31,44 @@ def metrics(
     serve chassis, empty if it does; `late`: the chassis that have not answered the
     last heartbeat.
     """
-    conditions = status.get("conditions") or ()
     lines = [
+        *_member_metrics(status),
+        *_metric("chassis_registered", "Chassis in the Southbound database.", _one(status.get("chassisCount"))),
+        *_metric(
+            "chassis_active",
+            "Chassis that have answered the last heartbeat in time.",
+            _one(status.get("activeControllers")),
+        ),
+        *_metric(
+            "chassis_last_heartbeat_timestamp_seconds",
+            "When a chassis answered a heartbeat last, by its own clock.",
+            [({"chassis": name}, when) for name, when in sorted(heartbeats.items())],
+        ),
+        *_metric(
+            "chassis_late",
+            "Chassis that have not answered the last heartbeat in time.",
+            [({"chassis": name}, 1) for name in sorted(late or ())],
+        ),
+        *_certificate_metrics(certificates),
+        *_metric(
+            "chassis_conflicts",
+            "Claims of chassis that are another one's: tunnel addresses, host names, ports that are requested elsewhere.",
+            _one(None if conflicts is None else len(conflicts)),
+        ),
+        *_metric(
+            "relay_serves",
+            "Whether the relay at an endpoint serves the Southbound database to chassis.",
+            [({"endpoint": endpoint}, not why) for endpoint, why in sorted((relays or {}).items())],
+        ),
+        *_metric("observed_timestamp_seconds", "When the observer looked last.", [({}, now)]),
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _member_metrics(status: t.Mapping[str, t.Any]) -> list[str]:
+    """Return the metrics of the conditions and of the members of both databases."""
+    conditions = status.get("conditions") or ()
+    return [
         *_metric(
             "condition",
             "Whether a condition of the status is true: 1, false: 0, or unknown: -1.",
@@ -51,22 +87,12 @@ def metrics(
                 for name, member in _members(status)
             ],
         ),
-        *_metric("chassis_registered", "Chassis in the Southbound database.", _one(status.get("chassisCount"))),
-        *_metric(
-            "chassis_active",
-            "Chassis that have answered the last heartbeat in time.",
-            _one(status.get("activeControllers")),
-        ),
-        *_metric(
-            "chassis_last_heartbeat_timestamp_seconds",
-            "When a chassis answered a heartbeat last, by its own clock.",
-            [({"chassis": name}, when) for name, when in sorted(heartbeats.items())],
-        ),
-        *_metric(
-            "chassis_late",
-            "Chassis that have not answered the last heartbeat in time.",
-            [({"chassis": name}, 1) for name in sorted(late or ())],
-        ),
+    ]
+
+
+def _certificate_metrics(certificates: ObservedCertificates) -> list[str]:
+    """Return the metrics of certificates and CAs: when each ends."""
+    return [
         *_metric(
             "certificate_not_after_timestamp_seconds",
             "When the certificate ends that an endpoint serves.",
@@ -85,19 +111,7 @@ def metrics(
                 for one in certificates.authorities
             ],
         ),
-        *_metric(
-            "chassis_conflicts",
-            "Claims of chassis that are another one's: tunnel addresses, host names, ports that are requested elsewhere.",
-            _one(None if conflicts is None else len(conflicts)),
-        ),
-        *_metric(
-            "relay_serves",
-            "Whether the relay at an endpoint serves the Southbound database to chassis.",
-            [({"endpoint": endpoint}, not why) for endpoint, why in sorted((relays or {}).items())],
-        ),
-        *_metric("observed_timestamp_seconds", "When the observer looked last.", [({}, now)]),
     ]
-    return "".join(f"{line}\n" for line in lines)
 
 
 _VALUES = {"True": 1, "False": 0, "Unknown": -1}

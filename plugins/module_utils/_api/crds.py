@@ -28,15 +28,7 @@ def custom_resource_definitions() -> list[Object]:
             "An OVN control plane, and what its hypervisors have in common.",
             CLUSTER_SPEC,
             CLUSTER_STATUS,
-            [
-                _condition("Ready", "Ready"),
-                _column("Northbound", "string", ".status.northbound.verdict"),
-                _column("Southbound", "string", ".status.southbound.verdict"),
-                _column("Chassis", "integer", ".status.chassisCount"),
-                _column("Age", "date", ".metadata.creationTimestamp"),
-                _column("NB endpoints", "string", ".status.endpoints.northbound", 1),
-                _column("SB endpoints", "string", ".status.endpoints.southbound", 1),
-            ],
+            _cluster_columns(),
         ),
         _definition(
             "OVNChassis",
@@ -46,17 +38,35 @@ def custom_resource_definitions() -> list[Object]:
             "One hypervisor, made from its Node.",
             CHASSIS_SPEC,
             CHASSIS_STATUS,
-            [
-                _column("System id", "string", ".spec.systemId"),
-                _column("Encapsulation", "string", ".spec.encapsulation.ip"),
-                _condition("Ready", "Ready"),
-                _condition("OVS", "OVSConnected"),
-                _condition("Datapath", "DatapathHealthy"),
-                _column("Heartbeat", "date", ".status.lastHeartbeat"),
-                _column("Age", "date", ".metadata.creationTimestamp"),
-                _column("Hostname", "string", ".spec.hostname", 1),
-            ],
+            _chassis_columns(),
         ),
+    ]
+
+
+def _cluster_columns() -> list[Object]:
+    """Return what `kubectl get ovnclusters` prints."""
+    return [
+        _condition("Ready", "Ready"),
+        _column("Northbound", "string", ".status.northbound.verdict"),
+        _column("Southbound", "string", ".status.southbound.verdict"),
+        _column("Chassis", "integer", ".status.chassisCount"),
+        _column("Age", "date", ".metadata.creationTimestamp"),
+        _column("NB endpoints", "string", ".status.endpoints.northbound", 1),
+        _column("SB endpoints", "string", ".status.endpoints.southbound", 1),
+    ]
+
+
+def _chassis_columns() -> list[Object]:
+    """Return what `kubectl get ovnchassis` prints."""
+    return [
+        _column("System id", "string", ".spec.systemId"),
+        _column("Encapsulation", "string", ".spec.encapsulation.ip"),
+        _condition("Ready", "Ready"),
+        _condition("OVS", "OVSConnected"),
+        _condition("Datapath", "DatapathHealthy"),
+        _column("Heartbeat", "date", ".status.lastHeartbeat"),
+        _column("Age", "date", ".metadata.creationTimestamp"),
+        _column("Hostname", "string", ".spec.hostname", 1),
     ]
 
 
@@ -89,11 +99,13 @@ def _definition(
     status: Schema,
     columns: list[Object],
 ) -> Object:
-    schema = {
-        "type": "object",
-        "description": description,
-        "properties": {"spec": spec, "status": status},
-        **({} if "default" in spec else {"required": ["spec"]}),
+    version = {
+        "name": "v1alpha1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": _schema(description, spec, status)},
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": columns,
     }
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -114,17 +126,17 @@ def _definition(
                 "shortNames": [short],
                 "categories": ["ovn"],
             },
-            "versions": [
-                {
-                    "name": "v1alpha1",
-                    "served": True,
-                    "storage": True,
-                    "schema": {"openAPIV3Schema": schema},
-                    "subresources": {"status": {}},
-                    "additionalPrinterColumns": columns,
-                }
-            ],
+            "versions": [version],
         },
+    }
+
+
+def _schema(description: str, spec: Schema, status: Schema) -> Schema:
+    return {
+        "type": "object",
+        "description": description,
+        "properties": {"spec": spec, "status": status},
+        **({} if "default" in spec else {"required": ["spec"]}),
     }
 
 

@@ -72,25 +72,7 @@ def guest_commands(wanted: Guest, actual: ActualGuest) -> list[list[str]]:
         todo.append(["netns", "add", wanted.namespace])
         todo.append([*inside, "link", "set", "dev", "lo", "up"])
     if not actual.device or link is None or link.kind != "veth":
-        if actual.device:
-            todo.append(["link", "delete", "dev", wanted.device])
-        elif link is not None:
-            todo.append([*inside, "link", "delete", "dev", GUEST_DEVICE])
-        todo.append(
-            [
-                "link",
-                "add",
-                "dev",
-                wanted.device,
-                "type",
-                "veth",
-                "peer",
-                "name",
-                GUEST_DEVICE,
-                "netns",
-                wanted.namespace,
-            ]
-        )
+        todo += _recreate_pair(wanted, actual)
         actual = dataclasses.replace(actual, device_up=False)
         link = GuestLink("veth", "", 0, False, ())
     if link.mac != wanted.mac:
@@ -109,6 +91,17 @@ def guest_commands(wanted: Guest, actual: ActualGuest) -> list[list[str]]:
     if not actual.device_up:
         todo.append(["link", "set", "dev", wanted.device, "up"])
     return todo
+
+
+def _recreate_pair(wanted: Guest, actual: ActualGuest) -> list[list[str]]:
+    """Return the commands that delete what is left of a pair and create a new one."""
+    peer = ["type", "veth", "peer", "name", GUEST_DEVICE, "netns", wanted.namespace]
+    commands = [["link", "add", "dev", wanted.device, *peer]]
+    if actual.device:
+        return [["link", "delete", "dev", wanted.device], *commands]
+    if actual.link is not None:
+        return [["-netns", wanted.namespace, "link", "delete", "dev", GUEST_DEVICE], *commands]
+    return commands
 
 
 def guest_removal(wanted: Guest, actual: ActualGuest) -> list[list[str]]:

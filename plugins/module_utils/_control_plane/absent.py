@@ -97,16 +97,20 @@ def delete_control_plane(
             # Another run may have created something until a moment ago.
             to_delete = objects_to_delete(read_state(cluster, name, namespace), delete_data=delete_data)
         for manifest in to_delete:
-            metadata = manifest["metadata"]
             if manifest["kind"] in _DATA:
                 _await_pods(cluster, lease, namespace, deadline, on_change)  # a claim in use would only be marked
             check_lease(lease)
-            cluster.delete(manifest["apiVersion"], manifest["kind"], metadata["name"], namespace, uid=metadata["uid"])
-            on_change(_deletion(manifest, namespace))
+            _delete(cluster, manifest, namespace, on_change)
         _await_pods(cluster, lease, namespace, deadline, on_change)  # also those that an earlier run gave up on
         lease.delete()
     finally:
         lease.release()
+
+
+def _delete(cluster: Cluster, manifest: Object, namespace: str, on_change: OnChange) -> None:
+    metadata = manifest["metadata"]
+    cluster.delete(manifest["apiVersion"], manifest["kind"], metadata["name"], namespace, uid=metadata["uid"])
+    on_change(_deletion(manifest, namespace))
 
 
 def _deletion(manifest: Object, namespace: str) -> ObjectChange:

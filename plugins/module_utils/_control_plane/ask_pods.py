@@ -26,6 +26,15 @@ if t.TYPE_CHECKING:
 Pod = dict[str, t.Any]
 
 
+def _unreachable_reason(member: str, pod: t.Mapping[str, t.Any] | None, node: str | None) -> str:
+    """Return why no command can be run in the pod, empty if one can; `node` is what is wrong with its node."""
+    if pod is None:
+        return f"Pod {member} does not exist."
+    if node:
+        return f"Pod {member} cannot be asked: {node}."
+    return "" if is_database_container_running(pod) else f"Pod {member} does not run."
+
+
 def ask_pods(
     cluster: Cluster, namespace: str, name: str, database: str, timeout: float, earlier: t.Sequence[Answer] = ()
 ) -> AskResult:
@@ -50,17 +59,12 @@ def ask_pods(
     timed_out = {a.member: a for a in earlier if not a.is_responding and any(p.code == "timeout" for p in a.problems)}
 
     def one(member: str) -> Answer:
-        if member not in pods:
-            return failed_answer(member, DATABASE_NAMES[database], "unreachable", f"Pod {member} does not exist.")
-        node = unresponsive.get(node_of(pods[member]))
-        if node:
-            return failed_answer(
-                member, DATABASE_NAMES[database], "unreachable", f"Pod {member} cannot be asked: {node}."
-            )
-        if member in timed_out:
+        pod = pods.get(member)
+        node = unresponsive.get(node_of(pod)) if pod else None
+        if member in timed_out and pod and not node:
             return timed_out[member]
-        if not is_database_container_running(pods[member]):
-            return failed_answer(member, DATABASE_NAMES[database], "unreachable", f"Pod {member} does not run.")
+        if reason := _unreachable_reason(member, pod, node):
+            return failed_answer(member, DATABASE_NAMES[database], "unreachable", reason)
         result = cluster.exec(namespace, member, CONTAINER, command, timeout=timeout)
         return parse_examination(database, member, result, time.time()).answer
 

@@ -65,9 +65,7 @@ def check_cluster(
     refuse_published_removal(desired.spec, observed.resource, proxy)
     if any(key_of(definition) not in observed.index for definition in desired_definitions(observed)):
         check_version(cluster)
-    accounts = central_accounts(desired.spec)
-    refuse_accounts(account_change(accounts, observed.index, desired.namespace))
-    refuse_accounts(missing_account_problem(cluster, desired.namespace, given_accounts(accounts)))
+    _check_accounts(cluster, desired, observed)
     stores = {d: RecordStore(cluster, desired.record_skeleton(d), observed.record(d)) for d in DATABASES}
     witness_stores = {d: WitnessStore(cluster, desired.witness_skeleton(d), observed.witness(d)) for d in DATABASES}
     records = {d: stores[d].read() for d in DATABASES}
@@ -90,3 +88,9 @@ def check_cluster(
     if message := unpublished_warning(desired.spec):
         warn(message)
     return CheckedCluster(observed, stores, witness_stores, runs, replicas, claims_to_recreate, port_clashes)
+
+
+def _check_accounts(cluster: Cluster, desired: DesiredCluster, observed: ObservedCluster) -> None:
+    accounts = central_accounts(desired.spec)
+    refuse_accounts(account_change(accounts, observed.index, desired.namespace))
+    refuse_accounts(missing_account_problem(cluster, desired.namespace, given_accounts(accounts)))

@@ -173,21 +173,27 @@ class ControlPlane:
         is_ours = functools.partial(is_listeners, name=self.desired.name)
         observed.index.update({key_of(one.after): one.after for one in applied if one.after and is_ours(one.after)})
         for d in DATABASES:
-            database = ObservedDatabase(
-                self.context,
-                checked.runs[d],
-                checked.stores[d],
-                objects.replicas[d],
-                functools.partial(observed.stateful_set, self.cluster, d),
-                template_changed=self.check_mode and template_changes(applied, f"{self.desired.name}-{d}"),
-            )
+            changes = self.check_mode and template_changes(applied, f"{self.desired.name}-{d}")
             self.databases[d] = DatabaseRollout(
-                database,
+                self._observed_database(objects, d, template_changed=changes),
                 functools.partial(objects.scale, d),
                 election_timer=self.desired.spec.database(d).election_timer,
                 witness=checked.witness_stores[d],
                 handover=handover if d == "southbound" else None,
             )
+
+    def _observed_database(
+        self, objects: ClusterObjects, database: Database, *, template_changed: bool
+    ) -> ObservedDatabase:
+        checked = objects.checked
+        return ObservedDatabase(
+            self.context,
+            checked.runs[database],
+            checked.stores[database],
+            objects.replicas[database],
+            functools.partial(objects.observed.stateful_set, self.cluster, database),
+            template_changed=template_changed,
+        )
 
     def _set_relays(self, objects: ClusterObjects) -> None:
         """Write how relays listen: as declared, with longer probes for a large database. Their launchers follow, so no pod is restarted."""

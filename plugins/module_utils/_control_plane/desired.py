@@ -93,21 +93,8 @@ def desired_from_params(params: t.Mapping[str, t.Any], existing: Object | None) 
     definition = params["definition"] or {}
     if params["spec_from"] == "resource":
         check_source(params, existing)
-    if definition and (definition.get("kind"), definition.get("apiVersion")) != ("OVNCluster", API_VERSION):
-        raise InvalidInput(
-            f"definition is a {definition.get('apiVersion')} {definition.get('kind')}, not a {API_VERSION} OVNCluster."
-        )
+    raw = _raw_specification(params, definition, existing)
     metadata = copy.deepcopy(definition.get("metadata") or {})
-    raw = params["spec"] if params["spec"] is not None else definition.get("spec")
-    if raw is None and existing is None:
-        raise InvalidInput(
-            f"OVNCluster {params['name']} does not exist in namespace {params['namespace']}, so spec or definition has to say what it should be. "
-            "An empty spec takes all defaults."
-        )
-    raw = copy.deepcopy(raw if raw is not None else (existing or {}).get("spec") or {})
-    for kind, image in (params["images"] or {}).items():
-        if image:
-            raw[f"{kind}Image"] = {**(raw.get(f"{kind}Image") or {}), **image}
     name = metadata.pop("name", None) or params["name"]
     namespace = metadata.pop("namespace", None) or params["namespace"]
     if params["wait_timeout"] <= 0:
@@ -138,6 +125,25 @@ def desired_from_params(params: t.Mapping[str, t.Any], existing: Object | None) 
         lock_patience=params["lock_wait_timeout"],
         wait_timeout=params["wait_timeout"],
     )
+
+
+def _raw_specification(params: t.Mapping[str, t.Any], definition: Object, existing: Object | None) -> Object:
+    """Return the declared specification with the images of the options, or the one of the `existing` OVNCluster; not yet parsed."""
+    if definition and (definition.get("kind"), definition.get("apiVersion")) != ("OVNCluster", API_VERSION):
+        raise InvalidInput(
+            f"definition is a {definition.get('apiVersion')} {definition.get('kind')}, not a {API_VERSION} OVNCluster."
+        )
+    raw = params["spec"] if params["spec"] is not None else definition.get("spec")
+    if raw is None and existing is None:
+        raise InvalidInput(
+            f"OVNCluster {params['name']} does not exist in namespace {params['namespace']}, so spec or definition has to say what it should be. "
+            "An empty spec takes all defaults."
+        )
+    raw = copy.deepcopy(raw if raw is not None else (existing or {}).get("spec") or {})
+    for kind, image in (params["images"] or {}).items():
+        if image:
+            raw[f"{kind}Image"] = {**(raw.get(f"{kind}Image") or {}), **image}
+    return t.cast("Object", raw)
 
 
 def check_source(params: t.Mapping[str, t.Any], existing: Object | None) -> None:

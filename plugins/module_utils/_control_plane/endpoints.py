@@ -106,17 +106,12 @@ def find_endpoints(
     """
     spec = place.spec
     exposed = [spec.database(d).service for d in DATABASES if spec.database(d).service.exposed]
-    nodes: list[Object] = []
     if services is None:
         services = cluster.list("v1", "Service", place.namespace, labels=f"app.kubernetes.io/instance={place.name}")
+    nodes: list[Object] = []
     if any(service.needs_nodes for service in exposed):
-        if pods is None:
-            ours = f"app.kubernetes.io/instance={place.name},app.kubernetes.io/component in (northbound,southbound)"
-            pods = {pod["metadata"]["name"]: pod for pod in cluster.list("v1", "Pod", place.namespace, labels=ours)}
-        try:
-            nodes = cluster.list("v1", "Node")
-        except Refused as e:
-            warn(f"The addresses of the nodes are not known, so there is no endpoint for clients outside: {e}")
+        pods = _database_pods(cluster, place) if pods is None else pods
+        nodes = _nodes(cluster, warn)
     outside = outside_endpoints(spec, services, nodes, pods, before)
     unrestricted = unrestricted_inside = place.inside("southbound", "unrestricted")
     if spec.exposes_unrestricted:
@@ -124,20 +119,8 @@ def find_endpoints(
         unrestricted = outside_endpoints(spec, services, nodes, pods, known, "unrestricted")["southbound"]
     elif spec.southbound.service.exposed:  # without TLS the exposed port has no role either
         unrestricted = [] if spec.tls.enabled else outside["southbound"]
-    for d in DATABASES:
-        expected, found = spec.database(d).replicas, len(outside.get(d) or ())
-        if spec.database(d).service.exposed and found < expected:
-            warn(
-                f"{found} of {expected} {d} members have an address of type {spec.database(d).service.type} for clients outside so far. "
-                "Run again when the others have one."
-            )
-    if waiting := unbalanced_members(spec, services):
-        several = len(waiting) > 1
-        warn(
-            f"{'Services' if several else 'Service'} {', '.join(waiting)} in namespace {place.namespace}: no load balancer has given "
-            f"{'them' if several else 'it'} an address so far, so the declared {'names (hostnames) lead' if several else 'name (hostnames) leads'} nowhere. "
-            f"See kubectl -n {place.namespace} describe service {waiting[0]}."
-        )
+    for message in _missing_addresses(place, outside, services):
+        warn(message)
     proxy = (
         publishable_endpoints(cluster, spec, before, services)
         if publish
@@ -156,6 +139,40 @@ def find_endpoints(
         ),
         **{f"leader_proxy_{d}": text for d, text in proxy.items()},
     )
+
+
+def _database_pods(cluster: Cluster, place: ControlPlaneAddress) -> dict[str, Object]:
+    ours = f"app.kubernetes.io/instance={place.name},app.kubernetes.io/component in (northbound,southbound)"
+    return {pod["metadata"]["name"]: pod for pod in cluster.list("v1", "Pod", place.namespace, labels=ours)}
+
+
+def _nodes(cluster: Cluster, warn: t.Callable[[str], None]) -> list[Object]:
+    try:
+        return cluster.list("v1", "Node")
+    except Refused as e:
+        warn(f"The addresses of the nodes are not known, so there is no endpoint for clients outside: {e}")
+        return []
+
+
+def _missing_addresses(
+    place: ControlPlaneAddress, outside: t.Mapping[Database, t.Sequence[str]], services: list[Object]
+) -> t.Iterator[str]:
+    """Yield a warning for each database with members that clients outside do not reach yet, and one for the load balancers that have no address."""
+    for d in DATABASES:
+        database = place.spec.database(d)
+        found = len(outside.get(d) or ())
+        if database.service.exposed and found < database.replicas:
+            yield (
+                f"{found} of {database.replicas} {d} members have an address of type {database.service.type} for clients outside so far. "
+                "Run again when the others have one."
+            )
+    if waiting := unbalanced_members(place.spec, services):
+        several = len(waiting) > 1
+        yield (
+            f"{'Services' if several else 'Service'} {', '.join(waiting)} in namespace {place.namespace}: no load balancer has given "
+            f"{'them' if several else 'it'} an address so far, so the declared {'names (hostnames) lead' if several else 'name (hostnames) leads'} nowhere. "
+            f"See kubectl -n {place.namespace} describe service {waiting[0]}."
+        )
 
 
 def unbalanced_members(spec: ClusterSpec, services: t.Iterable[Object]) -> list[str]:

@@ -93,9 +93,13 @@ def converge_settings(
         settings = desired_settings(desired, database, observed.observations.values(), pods=present)
         return converge(member, settings, LAYOUTS[database], deadline, check_mode=check_mode)
 
-    steps: list[str] = []
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         outcomes = dict(zip(DATABASES, pool.map(one, DATABASES)))
+    return _messages(outcomes, diff)
+
+
+def _messages(outcomes: t.Mapping[Database, Outcome | None], diff: dict[str, dict[str, t.Any]]) -> list[str]:
+    steps: list[str] = []
     for database, outcome in outcomes.items():
         if outcome is not None and outcome.changed:
             steps += [f"{database}: {action}" for action in outcome.done.actions]

@@ -57,25 +57,21 @@ def write_status(
         status = _status(resource, facts, generation, northd, now)
         if json.dumps(status, sort_keys=True) == json.dumps(resource.get("status") or {}, sort_keys=True):
             return resource
-        manifest = {
-            "apiVersion": API_VERSION,
-            "kind": "OVNCluster",
-            # With the version: else what the observer has written meanwhile would be undone.
-            "metadata": {
-                "name": desired.name,
-                "namespace": desired.namespace,
-                "resourceVersion": resource["metadata"]["resourceVersion"],
-            },
-            "status": status,
-        }
         try:
-            return cluster.apply_status(manifest)
+            return cluster.apply_status(_status_manifest(desired, resource, status))
         except Conflict:
             continue
     warn(
         f"The status of OVNCluster {desired.name} was not written: another client changed it each time. Run again, or let the observer write it."
     )
     return resource
+
+
+def _status_manifest(desired: DesiredCluster, resource: Object, status: Object) -> Object:
+    """Return the status as it is applied: with the version of the resource, or what the observer has written meanwhile would be undone."""
+    version = resource["metadata"]["resourceVersion"]
+    metadata = {"name": desired.name, "namespace": desired.namespace, "resourceVersion": version}
+    return {"apiVersion": API_VERSION, "kind": "OVNCluster", "metadata": metadata, "status": status}
 
 
 def _status(

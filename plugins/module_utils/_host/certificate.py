@@ -74,23 +74,7 @@ def authority_warning(result: t.Mapping[str, t.Any]) -> str:
 
 def _apply(params: t.Mapping[str, t.Any], now: datetime.datetime, check_mode: bool) -> dict[str, t.Any]:
     """`now` is in UTC."""
-    request = install.Request(
-        private_key=params["private_key"],
-        certificate=params["certificate"],
-        ca_certificate=params["ca_certificate"],
-        common_name=params["common_name"] or "",
-        subject_alt_names=names.subject_alt_names(params["subject_alt_names"]),
-        issuer=params["issuer"],
-        ca_bundle=params["ca_bundle"],
-        renew_before_days=params["renew_before"],
-        renew_on_issuer_change=params["renew_on_issuer_change"],
-        remove_authorities=params["remove_authorities"],
-        owned_by=files.ownership(params["owner"], params["group"]),
-        extended_key_usage=frozenset(params["extended_key_usage"]),
-        renew=params["renew"],
-        client_ca_certificate=params["client_ca_certificate"] or "",
-        client_ca_bundle=params["client_ca_bundle"],
-    )
+    request = _request(params)
     before = install.facts(request, now)
     result: dict[str, t.Any] = {
         "changed": False,
@@ -121,3 +105,23 @@ def _apply(params: t.Mapping[str, t.Any], now: datetime.datetime, check_mode: bo
     if not check_mode:
         result["csr"] = install.apply_first(request, todo)
     return result
+
+
+def _request(params: t.Mapping[str, t.Any]) -> install.Request:
+    return install.Request(
+        private_key=params["private_key"],
+        certificate=params["certificate"],
+        ca_certificate=params["ca_certificate"],
+        common_name=params["common_name"] or "",
+        subject_alt_names=names.subject_alt_names(params["subject_alt_names"]),
+        issuer=params["issuer"],
+        ca_bundle=params["ca_bundle"],
+        renew_before_days=params["renew_before"],
+        renew_on_issuer_change=params["renew_on_issuer_change"],
+        remove_authorities=params["remove_authorities"],
+        owned_by=files.ownership(params["owner"], params["group"]),
+        extended_key_usage=frozenset(params["extended_key_usage"]),
+        renew=params["renew"],
+        client_ca_certificate=params["client_ca_certificate"] or "",
+        client_ca_bundle=params["client_ca_bundle"],
+    )

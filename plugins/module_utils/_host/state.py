@@ -41,21 +41,20 @@ def read_state(params: Options, commands: Commands) -> Result:
         result["openvswitch"] = openvswitch.read_open_vswitch(options, commands)
     if params["neutron"] is not None:
         result["neutron"] = neutron_config.read_neutron_config(params["neutron"], commands)
-    members = [_validated(f"members[{i}]", one, member.OPTIONS) for i, one in enumerate(params["members"])]
+    members = _each_validated("members", params, member.OPTIONS)
     result["members"] = [member.observe_member(one, commands) for one in members]
     result["files"] = dict(_texts(params["files"]))
-    desired_units = [_validated(f"units[{i}]", one, units.OPTIONS) for i, one in enumerate(params["units"])]
     result["units"] = [
-        _predicted(functools.partial(units.apply_units, one, commands, check_mode=True)) for one in desired_units
+        _predicted(functools.partial(units.apply_units, one, commands, check_mode=True))
+        for one in _each_validated("units", params, units.OPTIONS)
     ]
-    settings = [_validated(f"databases[{i}]", one, database.OPTIONS) for i, one in enumerate(params["databases"])]
-    settings = [{**one, "wait_timeout": 0} for one in settings]
     result["databases"] = [
-        _predicted(functools.partial(database.apply_database_settings, one, check_mode=True)) for one in settings
+        _predicted(functools.partial(database.apply_database_settings, {**one, "wait_timeout": 0}, check_mode=True))
+        for one in _each_validated("databases", params, database.OPTIONS)
     ]
     result["firewall"] = [
         _predicted(functools.partial(firewall.apply_firewall, one, commands, check_mode=True))
-        for one in (_validated(f"firewall[{i}]", one, firewall.OPTIONS) for i, one in enumerate(params["firewall"]))
+        for one in _each_validated("firewall", params, firewall.OPTIONS)
     ]
     if params["certificates"]:
         result["certificates"], result["warnings"] = _predict_certificates(params["certificates"])
@@ -73,6 +72,10 @@ def _predict_certificates(several: t.Iterable[Options]) -> tuple[list[Result], l
     pairs = [_validated(f"certificates[{i}]", one, certificate.OPTIONS) for i, one in enumerate(several)]
     predicted = [_predicted(functools.partial(certificate.apply_certificate, one, check_mode=True)) for one in pairs]
     return predicted, [text for text in map(certificate.authority_warning, predicted) if text]
+
+
+def _each_validated(option: str, params: Options, specification: dict[str, dict[str, t.Any]]) -> list[Options]:
+    return [_validated(f"{option}[{i}]", one, specification) for i, one in enumerate(params[option])]
 
 
 def _validated(path: str, options: Options, specification: dict[str, dict[str, t.Any]]) -> Options:

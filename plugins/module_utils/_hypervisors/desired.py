@@ -56,18 +56,9 @@ def desired_from_params(params: t.Mapping[str, t.Any], server: str, directory: s
     present = params["state"] == "present"
     spec = parse_spec(params["spec"] or {}, name=name, namespace=namespace)
     southbound = parse_endpoints(params["southbound"] or [])
-    if present and not southbound:
-        raise InvalidInput(
-            "southbound is missing: name the endpoints of the Southbound database, for example the endpoints.southbound that ovn_cluster returns."
-        )
+    if present:
+        _check_southbound(southbound, tls=spec.tls.enabled)
     schemes = {endpoint.scheme for endpoint in southbound}
-    wrong = schemes - ({"ssl"} if spec.tls.enabled else {"tcp"})
-    if present and wrong:
-        one = next(str(endpoint) for endpoint in southbound if endpoint.scheme in wrong)
-        raise InvalidInput(
-            f"southbound names {one}, but spec.tls.enabled is {str(spec.tls.enabled).lower()}, so "
-            f"{'ssl:HOST:PORT' if spec.tls.enabled else 'tcp:HOST:PORT'} is expected. Make them agree."
-        )
     tls = TlsFiles(params["private_key"] or None, params["certificate"] or None, params["ca_certificate"] or None)
     if any(tls) and not tls.complete:
         missing = [option for option, path in tls._asdict().items() if not path]
@@ -92,6 +83,18 @@ def desired_from_params(params: t.Mapping[str, t.Any], server: str, directory: s
         wait=params["wait"],
         wait_timeout=params["wait_timeout"],
     )
+
+
+def _check_southbound(southbound: t.Sequence[Endpoint], *, tls: bool) -> None:
+    if not southbound:
+        raise InvalidInput(
+            "southbound is missing: name the endpoints of the Southbound database, for example the endpoints.southbound that ovn_cluster returns."
+        )
+    scheme = "ssl" if tls else "tcp"
+    if wrong := next((str(endpoint) for endpoint in southbound if endpoint.scheme != scheme), ""):
+        raise InvalidInput(
+            f"southbound names {wrong}, but spec.tls.enabled is {str(tls).lower()}, so {scheme}:HOST:PORT is expected. Make them agree."
+        )
 
 
 def _issuer(given: t.Mapping[str, t.Any] | None) -> str:

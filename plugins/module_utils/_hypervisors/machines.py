@@ -71,36 +71,39 @@ def conflicts(
 
     Another's is that of a Node, of another OVNCluster (`name`, `namespace`), or of another chassis with the same name in another inventory.
     """
-    problems = []
-    for one in machines:
-        resource = resources.get(one.name)
-        if resource is None:
-            continue
-        if not is_of_machine(resource):
-            if one.present:
-                problems.append(
-                    f"OVNChassis {one.name} is not that of a machine, but of a Node or of another client. Rename the machine."
-                )
-            continue
-        found, spec = resource["metadata"].get("labels") or {}, resource.get("spec") or {}
-        instance, place = found.get("app.kubernetes.io/instance", ""), found.get(NAMESPACE, "")
-        if (instance, place) != (name, namespace):
-            problems.append(
-                f'OVNChassis {one.name} belongs to the machine {one.name} of OVNCluster "{instance}" in namespace "{place}", not of {namespace}/{name}. Rename '
-                "one of the machines."
-            )
-        elif spec.get("systemId") != one.system_id:
-            problems.append(
-                f'OVNChassis {one.name} is that of the chassis "{spec.get("systemId")}", and the machine {one.name} is "{one.system_id}". If it is another '
-                "machine, rename one of them. If its system id has changed, run with the former one (ovn_system_id) and ovn_hypervisor_state=absent, then "
-                "with the new one and present."
-            )
-        elif one.present and spec.get("hostname") != (hostname := hostname_of(one, resource, registry)):
-            problems.append(
-                f'OVNChassis {one.name} has the host name "{spec.get("hostname")}", and the machine {one.name} has "{hostname}": the name in an OVNChassis '
-                "cannot be changed. Run with ovn_hypervisor_state=absent for the machine, then with present."
-            )
-    return problems
+    found = (
+        _conflict(one, resources[one.name], registry, (name, namespace)) for one in machines if one.name in resources
+    )
+    return [problem for problem in found if problem]
+
+
+def _conflict(one: Machine, resource: Object, registry: Registry | None, cluster: tuple[str, str]) -> str:
+    """Return why this OVNChassis cannot be that of the machine, empty if it can; `cluster`: name and namespace of the OVNCluster."""
+    if not is_of_machine(resource):
+        problem = (
+            f"OVNChassis {one.name} is not that of a machine, but of a Node or of another client. Rename the machine."
+        )
+        return problem if one.present else ""
+    found, spec = resource["metadata"].get("labels") or {}, resource.get("spec") or {}
+    instance, place = found.get("app.kubernetes.io/instance", ""), found.get(NAMESPACE, "")
+    if (instance, place) != cluster:
+        name, namespace = cluster
+        return (
+            f'OVNChassis {one.name} belongs to the machine {one.name} of OVNCluster "{instance}" in namespace "{place}", not of {namespace}/{name}. Rename '
+            "one of the machines."
+        )
+    if spec.get("systemId") != one.system_id:
+        return (
+            f'OVNChassis {one.name} is that of the chassis "{spec.get("systemId")}", and the machine {one.name} is "{one.system_id}". If it is another '
+            "machine, rename one of them. If its system id has changed, run with the former one (ovn_system_id) and ovn_hypervisor_state=absent, then "
+            "with the new one and present."
+        )
+    if one.present and spec.get("hostname") != (hostname := hostname_of(one, resource, registry)):
+        return (
+            f'OVNChassis {one.name} has the host name "{spec.get("hostname")}", and the machine {one.name} has "{hostname}": the name in an OVNChassis '
+            "cannot be changed. Run with ovn_hypervisor_state=absent for the machine, then with present."
+        )
+    return ""
 
 
 def manifest_of(machine: Machine, hostname: str, name: str, namespace: str) -> Object:

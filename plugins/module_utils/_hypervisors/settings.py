@@ -202,13 +202,17 @@ def settings_files(
         files[CONFIRMED] = _json(confirmed)
     if heartbeat_interval is not None:
         files[HEARTBEAT] = _json({"interval": heartbeat_interval})
+    _check_size(files, len(chassis))
+    return files
+
+
+def _check_size(files: t.Mapping[str, str], nodes: int) -> None:
     size = sum(len(name) + len(text) for name, text in files.items())
     if size > _MOST:
         raise InvalidInput(
-            f"The settings of {len(chassis)} nodes have {size} bytes, more than the ConfigMap ovn-chassis holds. Say in the specification what is "
+            f"The settings of {nodes} nodes have {size} bytes, more than the ConfigMap ovn-chassis holds. Say in the specification what is "
             "common to them, and only what differs in annotations."
         )
-    return files
 
 
 def _marked(own: Settings, tokens: list[str]) -> Settings:

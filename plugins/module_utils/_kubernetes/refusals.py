@@ -60,15 +60,8 @@ def _classify(
         )
     if http_status == 403:
         return Refused, _forbidden(status, message, credentials)
-    if http_status == 404 and status.kind == "namespaces":
-        return Refused, f"{message}. Create the namespace, or name another one."
-    if http_status == 404 and not status.is_status:
-        return (
-            Refused,
-            f"the API server {server} does not know this kind (404). Is its CustomResourceDefinition installed?",
-        )
     if http_status == 404:
-        return Refused, f"{message}. It was deleted meanwhile or never existed; look at the names and run again."
+        return Refused, _not_found(status, message, server)
     if http_status == 409:
         return Conflict, _conflict(status, message)
     if http_status == 422:
@@ -99,6 +92,14 @@ def _classify(
             f"{server} redirects ({http_status}). It is not the address of an API server; correct host or proxy.",
         )
     return Refused, f"the API server {server} answered {http_status}: {message}"
+
+
+def _not_found(status: ApiStatus, message: str, server: str) -> str:
+    if status.kind == "namespaces":
+        return f"{message}. Create the namespace, or name another one."
+    if not status.is_status:
+        return f"the API server {server} does not know this kind (404). Is its CustomResourceDefinition installed?"
+    return f"{message}. It was deleted meanwhile or never existed; look at the names and run again."
 
 
 def _forbidden(status: ApiStatus, message: str, credentials: str) -> str:

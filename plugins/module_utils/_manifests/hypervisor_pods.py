@@ -71,26 +71,13 @@ def ovs_pod(spec: ClusterSpec) -> Object:
     if spec.ovs.datapath_type == "netdev":  # bridges are tap devices
         tun.append(mount("tun", _TUN))
         volumes.append({"name": "tun", "hostPath": {"path": _TUN, "type": "CharDevice"}})
-    return node_pod(
-        spec,
-        account_of(hypervisor_accounts(spec), "ovs"),
-        spec.ovs,
-        volumes,
-        [
-            _daemon(
-                "ovsdb-server", "database", spec.ovs_image, common, mounts, spec.ovs.ovsdb_server.resources.as_dict()
-            ),
-            _daemon(
-                "ovs-vswitchd",
-                "vswitchd",
-                spec.ovs_image,
-                datapath,
-                [*mounts, *tun],
-                spec.ovs.resources.as_dict(),
-                _DATAPATH_CAPABILITIES,
-            ),
-        ],
-    )
+    resources, of_database = spec.ovs.resources.as_dict(), spec.ovs.ovsdb_server.resources.as_dict()
+    image, switch_mounts = spec.ovs_image, [*mounts, *tun]
+    daemons = [
+        _daemon("ovsdb-server", "database", image, common, mounts, of_database),
+        _daemon("ovs-vswitchd", "vswitchd", image, datapath, switch_mounts, resources, _DATAPATH_CAPABILITIES),
+    ]
+    return node_pod(spec, account_of(hypervisor_accounts(spec), "ovs"), spec.ovs, volumes, daemons)
 
 
 class _PodTls(t.NamedTuple):
@@ -144,14 +131,8 @@ def controller_pod(
         config_map_volume("settings", SETTINGS),
         *tls.volumes,
     ]
-    controller = _daemon(
-        "ovn-controller",
-        "controller",
-        spec.ovn_image,
-        environment,
-        [*mounts, *tls.of_controller],
-        spec.controller.resources.as_dict(),
-    )
+    resources, of_controller = spec.controller.resources.as_dict(), [*mounts, *tls.of_controller]
+    controller = _daemon("ovn-controller", "controller", spec.ovn_image, environment, of_controller, resources)
     controller["env"] += config_environment()
     of_agent = [*mounts, *tls.of_agent, mount("settings", "/settings", read_only=True)]
     if writes_status or (tls_secret and spec.has_node_certificates):

@@ -57,18 +57,15 @@ def hypervisor_manifests(
     The pods do not change with endpoints or settings: those reach a running agent through the ConfigMap. The metadata agent alone is started again.
     """
     published = config_data(spec, northbound=northbound, southbound=southbound, api_server=api_server)
-    daemon_sets = [
-        _daemon_set(
-            CONTROLLER,
-            namespace,
-            name,
-            "controller",
-            spec.controller,
-            controller_pod(spec, tls_secret, issuer, writes_status=writes_status),
-        )
-    ]
+    pod = controller_pod(spec, tls_secret, issuer, writes_status=writes_status)
+    daemon_sets = [_daemon_set(CONTROLLER, namespace, name, "controller", spec.controller, pod)]
     if spec.ovs.mode == "managed":
         daemon_sets.insert(0, _daemon_set(OVS, namespace, name, "ovs", spec.ovs, ovs_pod(spec)))
+    if writes_status:
+        daemon_sets += _chassis_observer(spec, name, namespace)
+    if spec.metadata_agent.enabled:
+        daemon_sets += _metadata_agent(spec, name, namespace, southbound, tls_secret, metadata_secret_version)
+    scripts = {LAUNCHER: SCRIPT}
     own = tls_secret is not None and spec.has_node_certificates
     accounts = hypervisor_accounts(spec)
     agents = account_of(accounts, "controller")
@@ -80,17 +77,9 @@ def hypervisor_manifests(
         # Before the pods, which are refused without theirs.
         *(_account(one.own, namespace, name, one.component) for one in accounts_to_make(accounts)),
         settings_manifest(settings, name=name, namespace=namespace),
-        _config_map(
-            SCRIPTS, namespace, name, {LAUNCHER: SCRIPT}, binary={ARCHIVE: base64.b64encode(archive).decode("ascii")}
-        ),
+        _config_map(SCRIPTS, namespace, name, scripts, binary={ARCHIVE: base64.b64encode(archive).decode("ascii")}),
         _config_map(CONFIG_NAME, namespace, name, published),
         *daemon_sets,
-        *(_chassis_observer(spec, name, namespace) if writes_status else []),
-        *(
-            _metadata_agent(spec, name, namespace, southbound, tls_secret, metadata_secret_version)
-            if spec.metadata_agent.enabled
-            else []
-        ),
     ]
 
 

@@ -22,8 +22,28 @@ _DATA, _RECORD = "/data", "/record"
 
 
 def stateful_set(context: ManifestContext, database: Database) -> Object:
-    spec = context.spec.database(database)
     name = database_name(context.name, database)
+    return context.manifest(
+        "apps/v1",
+        "StatefulSet",
+        name,
+        database,
+        spec={
+            "serviceName": name,
+            "replicas": context.replicas[database],
+            # All at once: after a total outage none of them becomes ready alone.
+            "podManagementPolicy": "Parallel",
+            "updateStrategy": {"type": "OnDelete"},
+            "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
+            "selector": {"matchLabels": selector(context.name, database)},
+            "template": {"metadata": {"labels": labels(context.name, database)}, "spec": _pod(context, database)},
+            "volumeClaimTemplates": [_claim(context, database)],
+        },
+    )
+
+
+def _pod(context: ManifestContext, database: Database) -> Object:
+    spec = context.spec.database(database)
     mine = selector(context.name, database)
     relay = database == "southbound" and has_relay(context)
     shared = [
@@ -57,23 +77,7 @@ def stateful_set(context: ManifestContext, database: Database) -> Object:
         pod["initContainers"] = [relay_container(context, [mount for _volume, mount in [*of_relay, *shared]])]
     if spec.node_selector:
         pod["nodeSelector"] = dict(spec.node_selector)
-    return context.manifest(
-        "apps/v1",
-        "StatefulSet",
-        name,
-        database,
-        spec={
-            "serviceName": name,
-            "replicas": context.replicas[database],
-            # All at once: after a total outage none of them becomes ready alone.
-            "podManagementPolicy": "Parallel",
-            "updateStrategy": {"type": "OnDelete"},
-            "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
-            "selector": {"matchLabels": mine},
-            "template": {"metadata": {"labels": labels(context.name, database)}, "spec": pod},
-            "volumeClaimTemplates": [_claim(context, database)],
-        },
-    )
+    return pod
 
 
 def _claim(context: ManifestContext, database: Database) -> Object:
@@ -94,19 +98,41 @@ def _claim(context: ManifestContext, database: Database) -> Object:
 
 
 def _member(context: ManifestContext, database: Database, mounts: list[Object]) -> Object:
-    spec, ports = context.spec.database(database), PORTS[database]
-    name = database_name(context.name, database)
+    ports = PORTS[database]
     launcher = f"{pods.SCRIPTS}/{pods.LAUNCHER}"
-    scheme = "ssl" if context.spec.tls.enabled else "tcp"
     own = ports.for_clients
     if database == "southbound" and has_relay(context):
         del own["client"]
+    environment = launcher_environment(_launcher_settings(context, database))
+    alive, ready = ["sh", launcher, "alive"], ["sh", launcher, "ready"]
+    return pods.container(
+        "database",
+        context.spec.ovn_image,
+        ["sh", launcher, "run"],
+        context.spec.database(database).resources,
+        env=[pods.field("OVN_MEMBER", "metadata.name"), *pods.environment(environment)],
+        ports=[_port(*one) for one in {**own, "raft": ports.raft}.items()],
+        volumeMounts=[{"name": "data", "mountPath": _DATA}, *mounts],
+        # Ten minutes: reading or receiving a big database takes its time; a joiner that is killed meanwhile leaves a file that never starts.
+        # Asked often, because no other probe begins before this one has passed.
+        startupProbe=pods.probe(alive, period=2, failures=300, timeout=10),
+        # Never about leader, quorum or peers: a restart mends none of them and can cost the member.
+        livenessProbe=pods.probe(alive, period=30, failures=10, timeout=10),
+        readinessProbe=pods.probe(ready, period=5, failures=3, timeout=5),
+        # Transfers the leadership. A hook that fails would only cause a misleading event.
+        lifecycle={"preStop": {"exec": {"command": ["sh", "-c", f"sh {launcher} stop || true"]}}},
+    )
+
+
+def _launcher_settings(context: ManifestContext, database: Database) -> LauncherSettings:
+    ports, name = PORTS[database], database_name(context.name, database)
+    scheme = "ssl" if context.spec.tls.enabled else "tcp"
     listeners: tuple[ClientListener, ...] = ("unrestricted",)
     if ports.client != ports.unrestricted:
         listeners = ("unrestricted", "client")
-    settings = LauncherSettings(
+    return LauncherSettings(
         database=database,
-        member="",  # a field of the pod, below
+        member="",  # a field of the pod
         local_address=f"{scheme}:$(OVN_MEMBER).{name}.{context.namespace}.svc.{context.cluster_domain}:{ports.raft}",
         record_directory=_RECORD,
         database_file=f"{_DATA}/{STEMS[database]}.db",
@@ -123,24 +149,6 @@ def _member(context: ManifestContext, database: Database, mounts: list[Object]) 
         console=True,
         tls=pods.tls_files(context.spec.tls.enabled),
         ciphers=context.spec.tls.ciphers,
-    )
-    alive, ready = ["sh", launcher, "alive"], ["sh", launcher, "ready"]
-    return pods.container(
-        "database",
-        context.spec.ovn_image,
-        ["sh", launcher, "run"],
-        spec.resources,
-        env=[pods.field("OVN_MEMBER", "metadata.name"), *pods.environment(launcher_environment(settings))],
-        ports=[_port(*one) for one in {**own, "raft": ports.raft}.items()],
-        volumeMounts=[{"name": "data", "mountPath": _DATA}, *mounts],
-        # Ten minutes: reading or receiving a big database takes its time; a joiner that is killed meanwhile leaves a file that never starts.
-        # Asked often, because no other probe begins before this one has passed.
-        startupProbe=pods.probe(alive, period=2, failures=300, timeout=10),
-        # Never about leader, quorum or peers: a restart mends none of them and can cost the member.
-        livenessProbe=pods.probe(alive, period=30, failures=10, timeout=10),
-        readinessProbe=pods.probe(ready, period=5, failures=3, timeout=5),
-        # Transfers the leadership. A hook that fails would only cause a misleading event.
-        lifecycle={"preStop": {"exec": {"command": ["sh", "-c", f"sh {launcher} stop || true"]}}},
     )
 
 

@@ -137,16 +137,7 @@ class Session:
             except BaseException:
                 transaction.abort()  # an open transaction would forbid every later run of the replica
                 raise
-            status = transaction.commit()
-            while status == transaction.INCOMPLETE:
-                if self.deadline.expired:
-                    transaction.abort()
-                    raise TimedOut(
-                        f"The {self.database} database did not confirm the write within {self.deadline.seconds:g} s: it may or may not be done. Run again."
-                    )
-                self._block(self.deadline, transaction)
-                self.idl.run()
-                status = transaction.commit()
+            status = self._commit(transaction)
             if status in (transaction.SUCCESS, transaction.UNCHANGED):
                 return bool(status == transaction.SUCCESS)
             if status != transaction.TRY_AGAIN:
@@ -165,6 +156,20 @@ class Session:
             if self.idl.change_seqno == before:
                 self._block(self.deadline)
             self.idl.run()
+
+    def _commit(self, transaction: t.Any) -> t.Any:
+        """Return the final status of the transaction; `TimedOut` if the server does not answer in time."""
+        status = transaction.commit()
+        while status == transaction.INCOMPLETE:
+            if self.deadline.expired:
+                transaction.abort()
+                raise TimedOut(
+                    f"The {self.database} database did not confirm the write within {self.deadline.seconds:g} s: it may or may not be done. Run again."
+                )
+            self._block(self.deadline, transaction)
+            self.idl.run()
+            status = transaction.commit()
+        return status
 
 
 def _reachable(

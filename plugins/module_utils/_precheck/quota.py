@@ -113,12 +113,7 @@ def judge_quotas(
         demand = demand_of(counted, () if scoped else claims, () if scoped else objects)
         status = quota.get("status") or {}
         hard = {**(quota["spec"].get("hard") or {}), **(status.get("hard") or {})}
-        short = []
-        for resource, limit in sorted(hard.items()):
-            left = parse_quantity(limit) - parse_quantity((status.get("used") or {}).get(resource, "0"))
-            more = demand.get(resource, decimal.Decimal(0))
-            if more and more > left:  # without new objects a quota that was lowered stops nothing
-                short.append(f"{resource}: {_shown(more)} more needed, {_shown(max(left, decimal.Decimal(0)))} left")
+        short = list(_shortages(hard, status.get("used") or {}, demand))
         name = f"ResourceQuota {quota['metadata'].get('namespace', '')}/{quota['metadata']['name']}"
         if short:
             findings.append(
@@ -139,6 +134,17 @@ def judge_quotas(
                 )
             )
     return findings
+
+
+def _shortages(
+    hard: t.Mapping[str, str], used: t.Mapping[str, str], demand: t.Mapping[str, decimal.Decimal]
+) -> t.Iterator[str]:
+    """Yield a text for each resource of which the quota leaves less than is needed."""
+    for resource, limit in sorted(hard.items()):
+        left = parse_quantity(limit) - parse_quantity(used.get(resource, "0"))
+        more = demand.get(resource, decimal.Decimal(0))
+        if more and more > left:  # without new objects a quota that was lowered stops nothing
+            yield f"{resource}: {_shown(more)} more needed, {_shown(max(left, decimal.Decimal(0)))} left"
 
 
 def _undeclared(hard: t.Iterable[str], pods: t.Iterable[NewPods], limit_ranges: t.Iterable[Object]) -> list[str]:

@@ -192,21 +192,7 @@ class ClusterChecks:
                     f"{list_members(taking_part)} take part, but the leader is not among them: ask all members.",
                 )
                 return "degraded", True
-            self.findings.transient = True
-            timer = view.election_timer or OVSDB_ELECTION_TIMER
-            growing = self.findings.expected is not None and self.findings.expected > total
-            more = (
-                f" {self.findings.expected - total} declared members have not joined yet."
-                if self.findings.expected and growing
-                else ""
-            )
-            self.findings.problem(
-                "no_leader",
-                None,
-                f"{len(taking_part)} of {total} members take part, but none leads.{more} An election may be under way: "
-                f"ask again in {3 * timer / 1000:g} s.",
-            )
-            return "forming" if growing and len(taking_part) == total else "no_quorum", False
+            return self._in_election(len(taking_part), total), False
         self.findings.transient = any(joined(answer) for answer in view.responding) and total == len(view.members)
         self.findings.problem(
             "no_quorum",
@@ -215,6 +201,19 @@ class ClusterChecks:
             "Start the missing ones with their files; nothing can be written until then.",
         )
         return "no_quorum", False
+
+    def _in_election(self, taking_part: int, total: int) -> Health:
+        self.findings.transient = True
+        timer = self.view.election_timer or OVSDB_ELECTION_TIMER
+        absent = (self.findings.expected or 0) - total
+        more = f" {absent} declared members have not joined yet." if absent > 0 else ""
+        self.findings.problem(
+            "no_leader",
+            None,
+            f"{taking_part} of {total} members take part, but none leads.{more} An election may be under way: "
+            f"ask again in {3 * timer / 1000:g} s.",
+        )
+        return "forming" if absent > 0 and taking_part == total else "no_quorum"
 
     def leader_heard_by_members(self) -> str | None:
         """Return the address of a leader that did not answer here, but that a member has heard within one election timer; None without one."""

@@ -8,7 +8,7 @@ import typing as t
 from .answer import Answer, host_of
 from .cluster_witness import Entry
 from .findings import VerdictFindings, list_members
-from .parse import ListedServer
+from .parse import ClusterStatus, ListedServer
 from .version import faults
 from .view import MAXIMUM_LAG, connected, duplicates
 
@@ -118,16 +118,7 @@ class MemberChecks:
         if status is not None and status.status == "leaving cluster":
             self.findings.problem("leaving", name, f"{name} is leaving the cluster.")
         elif not connected(answer):
-            state = status.status if status else "not connected"
-            message = f"{name} does not take part in the cluster (status: {state})."
-            if state == "failed":
-                message += " It could not write its database file, and does not try again. Free space on its disk, then run c5c3.ovn.central: that restarts it."
-            elif any(problem.code == "no_database" for problem in answer.problems):
-                message += (
-                    " Its server has closed the database: after it left the cluster, or some time after it could not write its file. "
-                    "Check the space on its disk, then run c5c3.ovn.central."
-                )
-            self.findings.problem("disconnected", name, message)
+            self.findings.problem("disconnected", name, _disconnected_message(answer))
         if view.leader is not None and view.leader.status is not None and entry is None:
             self.findings.problem(
                 "not_listed",
@@ -218,7 +209,11 @@ class MemberChecks:
                     "member_count", None, f"{len(view.members)} members answer, expected are {self.findings.expected}."
                 )
             return
-        status = leader.status
+        self._check_list(leader.status, ghosts)
+        self._changes(leader)
+        self._check_connections(leader, leader.status, ghosts)
+
+    def _check_list(self, status: ClusterStatus, ghosts: list[ListedServer]) -> None:
         ghostly = {server.address for server in ghosts}
         for address in sorted(duplicates(server.address for server in status.servers) - ghostly):
             self.findings.problem("duplicate_address", address, f"{address} is listed more than once.")
@@ -231,7 +226,9 @@ class MemberChecks:
             self.findings.warning(
                 "even_members", None, f"{size} members tolerate no more failures than {size - 1}: use an odd number."
             )
-        self._changes(leader)
+
+    def _check_connections(self, leader: Answer, status: ClusterStatus, ghosts: list[ListedServer]) -> None:
+        view = self.view
         for server in status.servers:
             if server.is_self or not view.is_heard(server):
                 continue
@@ -383,6 +380,20 @@ class MemberChecks:
             "certificate_days": answer.certificate_days if answer else None,
             "problems": [problem.message for problem in answer.problems] if answer else [],
         }
+
+
+def _disconnected_message(answer: Answer) -> str:
+    """Return the message about a member that answers and takes no part in the cluster, with what to do where its state tells."""
+    state = answer.status.status if answer.status else "not connected"
+    message = f"{answer.member} does not take part in the cluster (status: {state})."
+    if state == "failed":
+        message += " It could not write its database file, and does not try again. Free space on its disk, then run c5c3.ovn.central: that restarts it."
+    elif any(problem.code == "no_database" for problem in answer.problems):
+        message += (
+            " Its server has closed the database: after it left the cluster, or some time after it could not write its file. "
+            "Check the space on its disk, then run c5c3.ovn.central."
+        )
+    return message
 
 
 def _with_name(member: str, message: str) -> str:

@@ -161,35 +161,47 @@ def _listed_server(match: re.Match[str]) -> ListedServer:
     )
 
 
-@functools.lru_cache(maxsize=64)  # gates and plan read the same few texts again and again
-def parse_cluster_status(text: str) -> ClusterStatus:
-    """Return the parsed output of cluster/status; a line that no known version prints is kept in `unknown_lines`, a cut text is `BadAnswer`."""
-    if not text.endswith("\n"):
-        raise BadAnswer(f'cluster/status was cut off: it ends with "{text[-60:]}".')
-    found: dict[str, re.Match[str]] = {}
-    changes: list[Change] = []
-    servers: list[ListedServer] = []
-    unknown: list[str] = []
+class _Lines(t.NamedTuple):
+    """The lines of cluster/status: those with one value by their names, those of lists, and those that no known version prints."""
+
+    found: dict[str, re.Match[str]]
+    changes: list[Change]
+    servers: list[ListedServer]
+    unknown: list[str]
+
+
+def _read_lines(text: str) -> _Lines:
+    lines = _Lines({}, [], [], [])
     for position, line in enumerate(text.splitlines()):
         if not line.strip() or (position == 0 and _NICKNAME.fullmatch(line)):
             continue
         key, pattern = _PATTERNS.get(_first_words(line), ("", _SERVER))
         match = pattern.fullmatch(line) if key else None
         if match:
-            found.setdefault(key, match)
+            lines.found.setdefault(key, match)
             continue
         change, server = _CHANGE.fullmatch(line), _SERVER.fullmatch(line)
         if change:
-            changes.append(Change(change[1].lower(), change[2], change[3], change[4]))
-        elif server and "servers" in found:
-            servers.append(_listed_server(server))
+            lines.changes.append(Change(change[1].lower(), change[2], change[3], change[4]))
+        elif server and "servers" in lines.found:
+            lines.servers.append(_listed_server(server))
         else:
-            unknown.append(line)
+            lines.unknown.append(line)
+    return lines
+
+
+@functools.lru_cache(maxsize=64)  # gates and plan read the same few texts again and again
+def parse_cluster_status(text: str) -> ClusterStatus:
+    """Return the parsed output of cluster/status; a line that no known version prints is kept in `unknown_lines`, a cut text is `BadAnswer`."""
+    if not text.endswith("\n"):
+        raise BadAnswer(f'cluster/status was cut off: it ends with "{text[-60:]}".')
+    lines = _read_lines(text)
+    found = lines.found
     missing = [_LINES[key].split(":")[0] for key in _LINES if key not in found and key not in _OPTIONAL]
     if missing:
         raise BadAnswer(f'No "{missing[0]}:" line in cluster/status: {text[:200]!r}.')
     status = found["status"][1]
-    if status == "cluster member" and not any(server.is_self for server in servers):
+    if status == "cluster member" and not any(server.is_self for server in lines.servers):
         raise BadAnswer(
             "The list of servers in cluster/status was cut off: the server that answers is missing from it."
         )
@@ -201,7 +213,7 @@ def parse_cluster_status(text: str) -> ClusterStatus:
         address=found["address"][1],
         status=status,
         remotes=tuple(found["remotes"][1].split()) if "remotes" in found else (),
-        changes=tuple(changes),
+        changes=tuple(lines.changes),
         role=found["role"][1],
         term=int(found["term"][1]),
         leader=found["leader"][1],
@@ -220,8 +232,8 @@ def parse_cluster_status(text: str) -> ClusterStatus:
             for match in _LINK.finditer(found["connections"][1])
         ),
         disconnections=int(found["disconnections"][1]),
-        servers=tuple(servers),
-        unknown_lines=tuple(unknown),
+        servers=tuple(lines.servers),
+        unknown_lines=tuple(lines.unknown),
     )
 
 

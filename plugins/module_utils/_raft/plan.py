@@ -341,6 +341,12 @@ def _adopt(run: Run, observed: list[Observation], cid: str, gate: Gate, history:
     return dataclasses.replace(adopted, warnings=(warning, *adopted.warnings), recorded=None)
 
 
+def _with_founder(record: Record, cid: str, founder: Observation) -> Record:
+    """Return the record with the cluster that exists now and the member that created it; the permit is used up."""
+    sid = founder.sid or founder.file_sid
+    return record.with_member(founder.member, state="confirmed", sid=sid).replace(cid=cid, permit=None)
+
+
 def _resume_bootstrap(run: Run, record: Record, observed: list[Observation], gate: Gate, history: History) -> Round:
     """Return the round of a record with a permit and without a cluster id: the first run is under way, or was interrupted."""
     permit = record.permit
@@ -351,7 +357,6 @@ def _resume_bootstrap(run: Run, record: Record, observed: list[Observation], gat
     cids = find_cluster_ids(observed)
     if len(cids) > 1:
         raise Refused(split_message(run, cids))
-    holder = next((o for o in observed if o.member == permit.member), None)
     if cids:
         cid, members = next(iter(cids.items()))
         refuse_cluster(run, cid, "the first run was cut off, the members name")
@@ -359,11 +364,10 @@ def _resume_bootstrap(run: Run, record: Record, observed: list[Observation], gat
             raise Refused(
                 f"Cluster {cid} answers on {', '.join(members)}, but only {permit.member} was allowed to create one. Nothing was changed."
             )
-        if holder is None:
-            raise AssertionError("a member that answered was observed")
-        named = record.with_member(permit.member, state="confirmed", sid=holder.sid or holder.file_sid)
-        found = Maintenance(run, named.replace(cid=cid, permit=None), observed, gate, history, changed=True).round()
-        return dataclasses.replace(found, recorded=record)
+        named = _with_founder(record, cid, next(o for o in observed if o.member == permit.member))
+        return dataclasses.replace(
+            Maintenance(run, named, observed, gate, history, changed=True).round(), recorded=record
+        )
     if run.adopt or not run.bootstrap:
         raise Refused(
             f"The first run on {run.database} was cut off before the cluster existed, and {run.texts.bootstrap} Nothing was created."

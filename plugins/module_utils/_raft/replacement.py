@@ -106,6 +106,11 @@ class Replacement:
             self.cluster.record = self.cluster.record.with_member(o.member, state="expected", sid=given_up)
         return None
 
+    def _members_to_replace(self) -> list[Observation]:
+        members, observations = self.cluster.record.members, self.cluster.observations.values()
+        due = [o for o in observations if o.replace_reason and o.running and members[o.member].state == "confirmed"]
+        return [o for o in due if o.connected or o.write_failed]  # any other one may take part again
+
     def replace_running(self) -> Step | None:
         """Return the stop of one member that gives way to a new one on its host: one that will not write again first, then followers.
 
@@ -113,12 +118,7 @@ class Replacement:
         one again has an id that the cluster does not list, and its file, however old, is never that of a member (R8).
         """
         members, observations = self.cluster.record.members, self.cluster.observations
-        due = [
-            o
-            for o in observations.values()
-            if o.replace_reason and o.running and members[o.member].state == "confirmed"
-        ]
-        due = [o for o in due if o.connected or o.write_failed]  # any other one may take part again
+        due = self._members_to_replace()
         if not due:
             return None
         if len(members) == 1 or (len(self.cluster.listed) == 1 and not self.cluster.missing):

@@ -15,27 +15,10 @@ def report_certificates(
     """Add the line and the findings of the certificates; return the days left of the one that expires first, and those of each chassis."""
     section = findings.new_section()
     minimum = installation.certificate_days
-    served: list[tuple[int, str, str]] = []
-    asked = 0
-    for name, host in reached.items():
-        broken = []
-        for certificate in (host.info or {}).get("certificates") or []:
-            asked += 1
-            if certificate["problem"]:
-                broken.append(certificate)
-            elif certificate["days_left"] is not None:
-                served.append((certificate["days_left"], name, certificate["endpoint"]))
-                if certificate["days_left"] < minimum:
-                    section.warning(
-                        "certificate_expires",
-                        f"The certificate that {name} serves at {certificate['endpoint']} ends in {certificate['days_left']} days: renew it.",
-                    )
-        if broken:
-            others = ", ".join(certificate["endpoint"] for certificate in broken[1:])
-            section.problem(
-                "endpoint_unusable",
-                f"{name}: {broken[0]['problem']}{f' The same goes for {others}.' if others else ''}",
-            )
+    found = {name: (host.info or {}).get("certificates") or [] for name, host in reached.items()}
+    served = [
+        one for name, certificates in found.items() for one in _judge_served(name, certificates, minimum, section)
+    ]
     chassis, unasked_count = _chassis_certificates(installation.chassis_certificates, minimum, section)
     _report_metadata_agents(installation.metadata_agent_certificates, minimum, section)
     _report_common_names(installation, section)
@@ -51,9 +34,34 @@ def report_certificates(
         lines.append(
             format_line("Certificates", section.state(), f"{days} days left, earliest expiry: {whose}{unread}")
         )
-    elif asked or section.problems or section.warnings:
+    elif any(found.values()) or section.problems or section.warnings:
         lines.append(format_line("Certificates", section.state("no TLS"), ""))
     return {"days_left": days, "host": name, "endpoint": endpoint, "chassis": chassis}
+
+
+def _judge_served(
+    name: str, certificates: t.Iterable[t.Mapping[str, t.Any]], minimum: int, section: ReportFindings
+) -> list[tuple[int, str, str]]:
+    """Return days left, host and endpoint of each certificate that a host serves; add what is wrong with them."""
+    served, broken = [], []
+    for certificate in certificates:
+        days, endpoint = certificate["days_left"], certificate["endpoint"]
+        if certificate["problem"]:
+            broken.append(certificate)
+        elif days is not None:
+            served.append((days, name, endpoint))
+            if days < minimum:
+                section.warning(
+                    "certificate_expires",
+                    f"The certificate that {name} serves at {endpoint} ends in {days} days: renew it.",
+                )
+    if broken:
+        others = ", ".join(certificate["endpoint"] for certificate in broken[1:])
+        section.problem(
+            "endpoint_unusable",
+            f"{name}: {broken[0]['problem']}{f' The same goes for {others}.' if others else ''}",
+        )
+    return served
 
 
 def _chassis_certificates(

@@ -20,6 +20,37 @@ _CODES = {reason_of(code): code for code in CODES}
 _CHASSIS_LINES = 6  # the rest is counted; all of it is in the facts
 
 
+def _report_clusters(installation: Installation, section: ReportFindings) -> None:
+    """Add the clusters that could not be asked for their chassis, and system ids that two chassis have."""
+    for name, cause in installation.unresponsive_clusters.items():
+        section.problem("chassis_not_read", f"{name} cannot be asked for its chassis: {cause_of({'msg': cause})}.")
+    for name, places in sorted(installation.twice.items()):
+        section.problem(
+            "duplicate_system_id",
+            f"Two chassis have the system id {name} ({', '.join(places)}): they keep claiming each other's ports. Set another ovn_system_id for one of them.",
+        )
+
+
+def _report_failed_calls(installation: Installation, section: ReportFindings) -> None:
+    for name, failed in installation.failed_calls.items():
+        section.warning(
+            "hypervisor_not_read",
+            f"Hypervisor {name} could not be examined: {cause_of(failed)}. The output of the task that failed there has more.",
+        )
+
+
+def _report_late(
+    late: t.Mapping[str, t.Mapping[str, t.Any]], heartbeat: t.Mapping[str, t.Any], section: ReportFindings
+) -> None:
+    for name, entry in late.items():
+        section.problem(
+            "chassis_late",
+            f"Chassis {name} has not answered heartbeat {heartbeat.get('nb_cfg')}, "
+            f"its last answer was {entry['nb_cfg']}{_answered_at(entry, ' at ')}{_counted_before(entry, heartbeat)}: "
+            "the machine, ovn-controller or Open vSwitch there is stopped, stuck or cut off.",
+        )
+
+
 def report_chassis(installation: Installation, findings: ReportFindings, lines: list[str]) -> dict[str, t.Any]:
     """Add the lines and the findings of the chassis; return their names by state, and their rows as `details`."""
     heartbeat = installation.heartbeat or {}
@@ -36,27 +67,14 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
     late = [name for name in declared if name in known and known[name]["registered"] and known[name]["alive"] is False]
     unexpected = sorted(known.keys() - declared.keys())
     section = findings.new_section()
-    for name, cause in installation.unresponsive_clusters.items():
-        section.problem("chassis_not_read", f"{name} cannot be asked for its chassis: {cause_of({'msg': cause})}.")
-    for name, places in sorted(installation.twice.items()):
-        section.problem(
-            "duplicate_system_id",
-            f"Two chassis have the system id {name} ({', '.join(places)}): they keep claiming each other's ports. Set another ovn_system_id for one of them.",
-        )
+    _report_clusters(installation, section)
     for name in missing:
         machine = "" if declared[name] == name else f" ({declared[name]})"
         section.problem(
             "chassis_not_registered",
             f"Chassis {name}{machine} is not registered in the Southbound database: check ovn-controller there.",
         )
-    for name in late:
-        section.problem(
-            "chassis_late",
-            f"Chassis {name} has not answered heartbeat {heartbeat.get('nb_cfg')}, "
-            f"its last answer was {known[name]['nb_cfg']}{_answered_at(known[name], ' at ')}"
-            f"{_counted_before(known[name], heartbeat)}: "
-            "the machine, ovn-controller or Open vSwitch there is stopped, stuck or cut off.",
-        )
+    _report_late({name: known[name] for name in late}, heartbeat, section)
     # Where others run the control plane, other chassis are theirs.
     for name in unexpected if installation.managed else ():
         details = "is alive" if known[name]["alive"] else "does not answer"
@@ -68,23 +86,14 @@ def report_chassis(installation: Installation, findings: ReportFindings, lines: 
         section.warning("gateway_chassis_missing", gateway_warning(name, gateways))
     misplaced = heartbeat.get("misplaced_ports") or []
     _report_claims(local, misplaced, section)
-    for name, failed in installation.failed_calls.items():
-        section.warning(
-            "hypervisor_not_read",
-            f"Hypervisor {name} could not be examined: {cause_of(failed)}. The output of the task that failed there has more.",
-        )
+    _report_failed_calls(installation, section)
     _report_datapaths(installation.datapaths, installation.unhealthy_datapaths, section)
     lookups = {name: one["lookups"] for name, one in installation.datapaths.items() if one["lookups"]}
     findings.add(section)
     if heartbeat.get("nb_cfg") is not None:
         asked = "alive" if heartbeat["probed"] else "had answered the last heartbeat"
-        lines.append(
-            format_line(
-                "Chassis",
-                section.state("healthy" if heartbeat["probed"] else "not asked"),
-                f"{len(alive)}/{len(declared)} {asked}" if declared else "none",
-            )
-        )
+        state = section.state("healthy" if heartbeat["probed"] else "not asked")
+        lines.append(format_line("Chassis", state, f"{len(alive)}/{len(declared)} {asked}" if declared else "none"))
         lines.extend(_chassis_lines(declared, known, unexpected, heartbeat["probed"], lookups))
     elif installation.inside_only is not None:
         lines.append(_reported_by_observer(installation.inside_only, findings))

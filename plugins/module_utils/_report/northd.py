@@ -25,19 +25,7 @@ def report_northd(
             if not managed and northd.get("present") is False:
                 continue
             found[state].append(name)
-            if state == "paused":
-                section.problem(
-                    "northd_paused",
-                    f"northd on {name} is paused. Resume it with ovn-appctl -t /run/ovn/ovn-northd.ctl resume.",
-                )
-            elif state == "unreachable":
-                cause = (northd.get("reason") or cause_of(host.info) or "it was not asked").rstrip(".")
-                section.problem("northd_unreachable", f"northd on {name} does not answer: {cause}.")
-            for database, title in TITLES.items():
-                if northd.get(f"{database}_connected") is False:
-                    section.problem(
-                        "northd_disconnected", f"northd on {name} is not connected to the {title} database."
-                    )
+            _judge_northd(name, state, northd, host, section)
     if not managed and not any(found.values()):
         lines.append(format_line("northd", "not asked", "no control socket of it is known"))
         return found
@@ -52,3 +40,17 @@ def report_northd(
     details = "; ".join(f"{state} on {', '.join(names)}" for state, names in found.items() if names)
     lines.append(format_line("northd", section.state(), details or "not asked"))
     return found
+
+
+def _judge_northd(name: str, state: str, northd: t.Mapping[str, t.Any], host: Host, section: ReportFindings) -> None:
+    if state == "paused":
+        section.problem(
+            "northd_paused",
+            f"northd on {name} is paused. Resume it with ovn-appctl -t /run/ovn/ovn-northd.ctl resume.",
+        )
+    elif state == "unreachable":
+        cause = (northd.get("reason") or cause_of(host.info) or "it was not asked").rstrip(".")
+        section.problem("northd_unreachable", f"northd on {name} does not answer: {cause}.")
+    for database, title in TITLES.items():
+        if northd.get(f"{database}_connected") is False:
+            section.problem("northd_disconnected", f"northd on {name} is not connected to the {title} database.")

@@ -35,15 +35,8 @@ def build_report(installation: Installation) -> dict[str, t.Any]:
     verdicts: dict[str, Verdict] = {database: assess_database(installation, database) for database in DATABASES}
     for database, verdict in verdicts.items():
         facts[database] = database_facts(verdict)
-        lines.append(
-            format_line(
-                TITLES[database],
-                verdict.verdict,
-                summarize(
-                    verdict, installation.members(database) if installation.managed else None, installation.in_pods
-                ),
-            )
-        )
+        members = installation.members(database) if installation.managed else None
+        lines.append(format_line(TITLES[database], verdict.verdict, summarize(verdict, members, installation.in_pods)))
     report_reasons(verdicts, installation, findings)
     facts["interconnection"] = report_interconnection(installation, findings, lines)
     facts["northd"] = report_northd(reached, findings, lines, managed=installation.managed)
@@ -59,15 +52,7 @@ def build_report(installation: Installation) -> dict[str, t.Any]:
         "healthy": not problems,
         "problems": problems,
         "warnings": warnings,
-        "findings": [
-            {**dataclasses.asdict(finding), "severity": severity, "acknowledged": acknowledged}
-            for severity, acknowledged, found in (
-                ("problem", False, findings.problems),
-                ("warning", False, findings.warnings),
-                ("warning", True, findings.acknowledged),
-            )
-            for finding in dict.fromkeys(found)
-        ],
+        "findings": _finding_facts(findings),
         "lines": [
             _headline(problems, warnings),
             *lines,
@@ -77,6 +62,19 @@ def build_report(installation: Installation) -> dict[str, t.Any]:
         ],
         **facts,
     }
+
+
+def _finding_facts(findings: ReportFindings) -> list[dict[str, t.Any]]:
+    kinds = (
+        ("problem", False, findings.problems),
+        ("warning", False, findings.warnings),
+        ("warning", True, findings.acknowledged),
+    )
+    return [
+        {**dataclasses.asdict(finding), "severity": severity, "acknowledged": acknowledged}
+        for severity, acknowledged, found in kinds
+        for finding in dict.fromkeys(found)
+    ]
 
 
 def report_owner(installation: Installation, findings: ReportFindings, lines: list[str]) -> bool:

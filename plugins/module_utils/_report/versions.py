@@ -11,31 +11,36 @@ from .findings import ReportFindings, Result, format_line
 from .installation import Host
 
 
+def _find_versions(
+    reached: t.Mapping[str, Host], by_heartbeat: t.Mapping[str, str]
+) -> tuple[dict[str, list[str]], dict[str, list[str]], dict[str, dict[str, list[str]]]]:
+    """Return the places of each version of northd, of ovsdb-server, and of the schema of each database."""
+    northd: dict[str, list[str]] = {}
+    servers: dict[str, list[str]] = {}
+    schemas: dict[str, dict[str, list[str]]] = {database: {} for database in DATABASES}
+    for name, host in reached.items():
+        for place, answer in host.northds(name):
+            _add(northd, answer.get("version"), place)
+        for database, answer in ((host.info or {}).get("databases") or {}).items():
+            _add(servers, answer["version"], name)
+            _add(schemas[database], answer["schema_version"], name)
+        # Members in pods give their version with their answer, and the heartbeat reads the schemas.
+        for database in DATABASES if host.members is not None else ():
+            for answer in (getattr(host, database) or {}).get("answers") or ():
+                _add(servers, parse_version(answer.get("version") or ""), answer["member"])
+            _add(schemas[database], by_heartbeat.get(database), name)
+    for database in DATABASES:  # known by endpoints alone
+        if not schemas[database]:
+            _add(schemas[database], by_heartbeat.get(database), "all")
+    return northd, servers, schemas
+
+
 def report_versions(
     reached: t.Mapping[str, Host], heartbeat: Result | None, findings: ReportFindings, lines: list[str]
 ) -> dict[str, t.Any]:
     """Add the line and the warnings of the versions; return the versions of daemons and schemas."""
     section = findings.new_section()
-    northd: dict[str, list[str]] = {}
-    servers: dict[str, list[str]] = {}
-    schemas: dict[str, dict[str, list[str]]] = {database: {} for database in DATABASES}
-    for name, host in reached.items():
-        info = host.info or {}
-        for place, answer in host.northds(name):
-            _add(northd, answer.get("version"), place)
-        for database, answer in (info.get("databases") or {}).items():
-            _add(servers, answer["version"], name)
-            _add(schemas[database], answer["schema_version"], name)
-        if (
-            host.members is not None
-        ):  # members in pods give their version with their answer, and the heartbeat reads the schemas
-            for database in DATABASES:
-                for answer in (getattr(host, database) or {}).get("answers") or ():
-                    _add(servers, parse_version(answer.get("version") or ""), answer["member"])
-                _add(schemas[database], ((heartbeat or {}).get("schema_versions") or {}).get(database), name)
-    for database in DATABASES:  # known by endpoints alone
-        if not schemas[database]:
-            _add(schemas[database], ((heartbeat or {}).get("schema_versions") or {}).get(database), "all")
+    northd, servers, schemas = _find_versions(reached, (heartbeat or {}).get("schema_versions") or {})
     named = [("northd", northd), ("ovsdb-server", servers)]
     named += [(f"The {TITLES[database]} schema", found) for database, found in schemas.items()]
     for what, found in named:
