@@ -28,7 +28,6 @@ def play(number: int, hosts: str, role: str, **variables: t.Any) -> dict[str, t.
 
 def test_missing_variables_are_reported(site: LocalSite) -> None:
     nobody: dict[str, t.Any] = {"ovn_central_members": []}
-    nowhere = {"ovn_southbound_endpoints": []}
     certificates = {
         "ovn_central_certificate": f"{site.folder}/none.pem",
         "ovn_hypervisor_certificate": f"{site.folder}/none.pem",
@@ -36,10 +35,9 @@ def test_missing_variables_are_reported(site: LocalSite) -> None:
     plays = [
         play(1, "c1", "ovn_central", **nobody),
         play(2, "c1", "ovn_central", **certificates),
-        play(3, "h1", "ovn_hypervisor", **nowhere),
-        play(4, "h1", "ovn_hypervisor", **certificates),
-        play(5, "localhost", "ovn_verify"),
-        play(6, "c1", "ovn_ping"),
+        play(3, "h1", "ovn_hypervisor", **certificates),
+        play(4, "localhost", "ovn_verify"),
+        play(5, "c1", "ovn_ping"),
     ]
     file = site.folder / "alone.yml"
     file.write_text(json.dumps(plays))
@@ -47,14 +45,21 @@ def test_missing_variables_are_reported(site: LocalSite) -> None:
     expected = (
         "refused 1: c1 is no member of the control plane, whose members are unknown. Put all of them into the group ovn_central",
         f"refused 2: There is no {site.folder}/none.pem on c1, and the databases use TLS. Run the role c5c3.ovn.ovn_pki before this one",
-        "refused 3: No endpoint of the Southbound database is known to h1. Put the central hosts into the group ovn_central",
-        f"refused 4: There is no {site.folder}/none.pem on h1, and the chassis uses TLS. Run the role c5c3.ovn.ovn_pki before this one",
-        "refused 5: None of c1 was asked in this run",
+        f"refused 3: There is no {site.folder}/none.pem on h1, and the chassis uses TLS. Run the role c5c3.ovn.ovn_pki before this one",
+        "refused 4: None of c1 was asked in this run",
         "c1 is not in the group ovn_hypervisors. Put it there",
     )
     assert [words for words in expected if words not in ran.output] == [], ran.output
     assert ran.locks == ""
     assert not list(site.folder.glob("*/lib"))
+
+
+def test_hypervisor_without_endpoints_is_refused(site: LocalSite) -> None:
+    file = site.folder / "alone.yml"
+    file.write_text(json.dumps([play(1, "h1", "ovn_hypervisor")]))
+    ran = site.run(str(file), central=(), hypervisors=("h1",))
+    refusal = "refused 1: No endpoint of the Southbound database is known to h1. Put the central hosts into the group ovn_central"
+    assert refusal in ran.output, ran.output
 
 
 def test_a_role_that_is_included_again_reads_the_machine_again(site: LocalSite) -> None:
