@@ -28,17 +28,10 @@ def metrics(
     """Return the metrics of a status of an OVNCluster or of machines; a metric that is not known yet is absent.
 
     `heartbeats`: when each chassis answered last, as `now` in seconds since 1970; `conflicts` between chassis; `relays`: why each does not
-    serve chassis, empty if it does; `late`: the chassis that have not answered the
-    last heartbeat.
+    serve chassis, empty if it does; `late`: the chassis that have not answered the last heartbeat.
     """
     lines = [
         *_member_metrics(status),
-        *_metric("chassis_registered", "Chassis in the Southbound database.", _one(status.get("chassisCount"))),
-        *_metric(
-            "chassis_active",
-            "Chassis that have answered the last heartbeat in time.",
-            _one(status.get("activeControllers")),
-        ),
         *_metric(
             "chassis_last_heartbeat_timestamp_seconds",
             "When a chassis answered a heartbeat last, by its own clock.",
@@ -66,7 +59,7 @@ def metrics(
 
 
 def _member_metrics(status: t.Mapping[str, t.Any]) -> list[str]:
-    """Return the metrics of the conditions and of the members of both databases."""
+    """Return the metrics of the conditions, of the members of both databases, and of the numbers of chassis."""
     conditions = status.get("conditions") or ()
     return [
         *_metric(
@@ -86,6 +79,12 @@ def _member_metrics(status: t.Mapping[str, t.Any]) -> list[str]:
                 ({"database": name, "member": member["name"]}, member["role"] == "leader")
                 for name, member in _members(status)
             ],
+        ),
+        *_metric("chassis_registered", "Chassis in the Southbound database.", _one(status.get("chassisCount"))),
+        *_metric(
+            "chassis_active",
+            "Chassis that have answered the last heartbeat in time.",
+            _one(status.get("activeControllers")),
         ),
     ]
 

@@ -35,6 +35,13 @@ def _unreachable_reason(member: str, pod: t.Mapping[str, t.Any] | None, node: st
     return "" if is_database_container_running(pod) else f"Pod {member} does not run."
 
 
+def _as_answer(database: str, member: str, outcome: Answer | OvnError) -> Answer:
+    if not isinstance(outcome, OvnError):
+        return outcome
+    problem = problem_of(outcome)
+    return failed_answer(member, DATABASE_NAMES[database], problem.code, problem.message)
+
+
 def ask_pods(
     cluster: Cluster, namespace: str, name: str, database: str, timeout: float, earlier: t.Sequence[Answer] = ()
 ) -> AskResult:
@@ -68,12 +75,8 @@ def ask_pods(
         result = cluster.exec(namespace, member, CONTAINER, command, timeout=timeout)
         return parse_examination(database, member, result, time.time()).answer
 
-    answers: list[Answer] = []
-    for member, outcome in zip(names, ask_all(names, one, Deadline(timeout + 5))):
-        if isinstance(outcome, OvnError):
-            problem = problem_of(outcome)
-            outcome = failed_answer(member, DATABASE_NAMES[database], problem.code, problem.message)
-        answers.append(outcome)
+    outcomes = ask_all(names, one, Deadline(timeout + 5))
+    answers = [_as_answer(database, member, outcome) for member, outcome in zip(names, outcomes)]
     diagnoses = _diagnose_pods(cluster, namespace, owner, pods, [a.member for a in answers if not a.is_responding])
     answers = [_with_diagnosis(answer, diagnoses.get(answer.member, "")) for answer in answers]
     return AskResult(answers, len(declared) or None, record.cid if record else None)

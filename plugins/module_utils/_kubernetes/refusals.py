@@ -77,10 +77,8 @@ def _classify(
         why = " ".join(cause.get("message", "") for cause in status.causes).strip()
         return Refused, f"{message} {why}".strip()
     if http_status in (429, 502, 503):
-        return (
-            Unreachable,
-            f"the API server {server} is not ready or overloaded ({http_status}: {message}). Try again later.",
-        )
+        overload = f"the API server {server} is not ready or overloaded ({http_status}: {message}). Try again later."
+        return Unreachable, overload
     if http_status == 504 or status.reason == "Timeout":
         return (
             TimedOut,

@@ -58,9 +58,8 @@ def hypervisor_manifests(
     """
     published = config_data(spec, northbound=northbound, southbound=southbound, api_server=api_server)
     pod = controller_pod(spec, tls_secret, issuer, writes_status=writes_status)
-    daemon_sets = [_daemon_set(CONTROLLER, namespace, name, "controller", spec.controller, pod)]
-    if spec.ovs.mode == "managed":
-        daemon_sets.insert(0, _daemon_set(OVS, namespace, name, "ovs", spec.ovs, ovs_pod(spec)))
+    switch = [_daemon_set(OVS, namespace, name, "ovs", spec.ovs, ovs_pod(spec))] if spec.ovs.mode == "managed" else []
+    daemon_sets = [*switch, _daemon_set(CONTROLLER, namespace, name, "controller", spec.controller, pod)]
     if writes_status:
         daemon_sets += _chassis_observer(spec, name, namespace)
     if spec.metadata_agent.enabled:

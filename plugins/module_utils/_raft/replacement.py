@@ -111,6 +111,11 @@ class Replacement:
         due = [o for o in observations if o.replace_reason and o.running and members[o.member].state == "confirmed"]
         return [o for o in due if o.connected or o.write_failed]  # any other one may take part again
 
+    def _not_taking_part(self, besides: Observation) -> list[str]:
+        members = self.cluster.record.members
+        others = (o for o in self.cluster.observations.values() if o is not besides)
+        return [o.member for o in others if not (o.connected and members[o.member].state == "confirmed")]
+
     def replace_running(self) -> Step | None:
         """Return the stop of one member that gives way to a new one on its host: one that will not write again first, then followers.
 
@@ -132,11 +137,7 @@ class Replacement:
         step = Step(
             "stop", (target.member,), f"replace {self.cluster.database} on {target.member}: {target.replace_reason}"
         )
-        others = [
-            o.member
-            for o in observations.values()
-            if o is not target and not (o.connected and members[o.member].state == "confirmed")
-        ]
+        others = self._not_taking_part(besides=target)
         if target.connected and others:
             return dataclasses.replace(
                 step,
