@@ -13,15 +13,10 @@ import pytest
 _SHOWN = 12
 
 
-Counter = t.Callable[[], float]
-# What counts processor seconds beside the operating system.
-counters: list[Counter] = []
-
-
 def _spent() -> float:
-    """Processor seconds of this process, of all that it has waited for, and of what the counters say."""
+    """Processor seconds of this process and of all that it has waited for."""
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages) + sum(counter() for counter in counters)
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 class ProcessorTime:

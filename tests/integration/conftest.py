@@ -24,12 +24,10 @@ import time
 import typing as t
 import zlib
 
-import _compiled_code
 import _playbooks
 import pytest
-from _module_server import PACKAGE, STARTED_ALONE, Done, ModuleServers
 from _pki import Pki, TlsPaths
-from _processor_time import ProcessorTime, counters
+from _processor_time import ProcessorTime
 from _waits import until, within
 
 if t.TYPE_CHECKING:
@@ -38,6 +36,7 @@ if t.TYPE_CHECKING:
 
 SCHEMAS = {"northbound": "ovn-nb.ovsschema", "southbound": "ovn-sb.ovsschema"}
 DATABASES = {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
+MODULES = "ansible_collections.c5c3.ovn.plugins.modules"
 PORTS = {"northbound": (6641, 6643), "southbound": (6642, 6644)}
 
 _FIRST_ADDRESS = ipaddress.IPv4Address("127.1.0.0")
@@ -58,7 +57,6 @@ _LONGEST = ["sandbox", "mixed", "ping_role", "machines", "adoption_machines", "p
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(ProcessorTime())
-    _compiled_code.share(config)
     config.addinivalue_line(
         "markers", "api_server: needs kube-apiserver and etcd (set for each test that asks for the fixture)"
     )
@@ -492,16 +490,8 @@ class RunModule(t.Protocol):
     ) -> Ran: ...
 
 
-@pytest.fixture(scope="session")
-def module_servers(collection_path: str) -> t.Iterator[ModuleServers]:
-    servers = ModuleServers(collection_path)
-    counters.append(servers.processor_seconds)
-    yield servers
-    servers.close()
-
-
 @pytest.fixture
-def run_module(module_servers: ModuleServers, collection_path: str) -> RunModule:
+def run_module(collection_path: str) -> RunModule:
     """`run_module("ovn_raft_status", {...})`: the module in a process of its own with its arguments on standard input.
 
     The test fails when the module fails, unless `may_fail`; a traceback or anything else than one JSON result fails it always.
@@ -525,22 +515,18 @@ def run_module(module_servers: ModuleServers, collection_path: str) -> RunModule
             "_ansible_remote_tmp": tempfile.gettempdir(),
         }
         started = time.monotonic()
-        process: Done | subprocess.CompletedProcess[str]
-        if prefix or name in STARTED_ALONE:
-            process = subprocess.run(
-                [*prefix, sys.executable, "-m", f"{PACKAGE}.{name}"],
-                input=json.dumps({"ANSIBLE_MODULE_ARGS": arguments}),
-                capture_output=True,
-                text=True,
-                timeout=within(timeout),
-                check=False,
-                env={
-                    **os.environ,
-                    "PYTHONPATH": os.pathsep.join([collection_path, *filter(None, [os.environ.get("PYTHONPATH")])]),
-                },
-            )
-        else:
-            process = module_servers.run(name, arguments, within(timeout))
+        process = subprocess.run(
+            [*prefix, sys.executable, "-m", f"{MODULES}.{name}"],
+            input=json.dumps({"ANSIBLE_MODULE_ARGS": arguments}),
+            capture_output=True,
+            text=True,
+            timeout=within(timeout),
+            check=False,
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join([collection_path, *filter(None, [os.environ.get("PYTHONPATH")])]),
+            },
+        )
         seconds = time.monotonic() - started
         try:
             result = json.loads(process.stdout)
