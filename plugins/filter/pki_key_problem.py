@@ -36,25 +36,15 @@ _value:
   sample: ""
 """
 
-import os
-import stat
 import typing as t
 
+from ..module_utils._host.ca_directory import key_modes
 from ..module_utils._roles.authority import key_problem
 from ..plugin_utils._filters import as_filter
 
-_ENCRYPTED = (b"$ANSIBLE_VAULT", b"-----BEGIN ENCRYPTED", b"Proc-Type: 4,ENCRYPTED")
-
 
 def pki_key_problem(path: str) -> str:
-    try:
-        key_mode, directory_mode = (stat.S_IMODE(os.stat(one).st_mode) for one in (path, os.path.dirname(path)))
-        with open(path, "rb") as stream:
-            beginning = stream.read(200)
-    except OSError:
-        return ""  # who needs the key says that it is not there
-    encrypted = any(sign in beginning for sign in _ENCRYPTED)
-    return key_problem(path, key_mode=key_mode, directory_mode=directory_mode, encrypted=encrypted)
+    return key_problem(path, key_modes(path))
 
 
 class FilterModule:

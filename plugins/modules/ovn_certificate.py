@@ -132,8 +132,6 @@ options:
     description:
       - Name of the group of the files, which may then read the private key, too.
     type: str
-seealso:
-  - module: community.crypto.x509_certificate_pipe
 """
 
 EXAMPLES = r"""
@@ -148,12 +146,9 @@ EXAMPLES = r"""
   register: pair
 
 - name: Sign the request on the control node
-  community.crypto.x509_certificate_pipe:
-    provider: ownca
-    csr_content: "{{ pair.csr }}"
-    ownca_path: ovn-pki/ca.pem
-    ownca_privatekey_path: ovn-pki/ca-key.pem
-    ownca_not_after: +365d
+  ansible.builtin.command:
+    argv: [openssl, x509, -req, -days, "365", -CA, ovn-pki/ca.pem, -CAkey, ovn-pki/ca-key.pem, -copy_extensions, copy]
+    stdin: "{{ pair.csr }}"
   delegate_to: localhost
   register: signed
   when: pair.needed
@@ -166,7 +161,7 @@ EXAMPLES = r"""
     common_name: compute-1
     issuer: "{{ lookup('ansible.builtin.file', 'ovn-pki/ca.pem') }}"
     ca_bundle: "{{ lookup('ansible.builtin.file', 'ovn-pki/ca.pem') }}"
-    signed: "{{ signed.certificate }}"
+    signed: "{{ signed.stdout }}"
   when: pair.needed
 
 - name: See when the certificate ends

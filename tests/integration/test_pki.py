@@ -11,7 +11,6 @@ import signal
 import socket
 import ssl
 import subprocess
-import time
 
 import _playbooks
 import pytest
@@ -292,14 +291,41 @@ def test_what_a_hypervisor_trusts_reaches_nobody_else(ready: Site, short_dir: pa
 
 
 def test_keys_that_a_killed_run_has_left_are_removed(ready: Site) -> None:
-    for name, age in ((".new-killed", 7200), (".new-running", 10)):
-        scratch = ready.ca / name
-        scratch.mkdir()
-        (scratch / "key.pem").write_text("a key")
-        os.utime(scratch, (time.time() - age,) * 2)
+    left = [ready.ca / f".{name}-key.pem.pending" for name in ("ca", "next-ca", "next-chassis-ca")]
+    for path in left:
+        path.write_text("a key")
     ready.apply(ovn_pki_ca_rotation="prepare")
-    assert not (ready.ca / ".new-killed").exists()
-    assert (ready.ca / ".new-running").exists()
+    assert not list(ready.ca.glob(".*.pending"))
+    assert (ready.ca / "next-ca-key.pem").read_text().startswith("-----BEGIN PRIVATE KEY-----")
+
+
+def test_ca_that_openssl_made_is_taken_over(site: Site) -> None:
+    """Keys in the form before PKCS#8, encrypted, as community.crypto writes them."""
+    site.ca.mkdir(mode=0o700)
+    config = site.root / "openssl.cnf"
+    config.write_text("[req]\ndistinguished_name = dn\n[dn]\n")
+    for name in ("ca", "chassis-ca"):
+        key, certificate = site.ca / f"{name}-key.pem", site.ca / f"{name}.pem"
+        make = ["openssl", "ecparam", "-name", "secp384r1", "-genkey", "-noout"]
+        plain = subprocess.run(make, check=True, capture_output=True).stdout
+        encrypt = ["openssl", "ec", "-aes256", "-passout", "pass:secret of both", "-out", str(key)]
+        subprocess.run(encrypt, check=True, capture_output=True, input=plain)
+        sign = ["openssl", "req", "-x509", "-new", "-config", str(config), "-key", str(key), "-passin"]
+        sign += ["pass:secret of both", "-subj", f"/CN=Former {name}", "-days", "3650", "-out", str(certificate)]
+        sign += ["-addext", "basicConstraints=critical,CA:TRUE,pathlen:0"]
+        sign += ["-addext", "keyUsage=critical,keyCertSign,cRLSign"]
+        subprocess.run(sign, check=True, capture_output=True)
+        key.chmod(0o600)
+        assert "Proc-Type: 4,ENCRYPTED" in key.read_text()
+    before = {path.name: path.read_bytes() for path in site.ca.iterdir()}
+    assert "its passphrase is wrong or missing" in site.run().message
+    options = {"ovn_pki_ca_private_key_passphrase": "secret of both"}
+    assert "secret of both" not in site.apply("-vvv", **options).output
+    site.check_issuers()
+    assert {path.name: path.read_bytes() for path in site.ca.iterdir()} == before
+    assert site.apply(**options).changed() == 0
+    site.apply(ovn_pki_ca_rotation="prepare", **options)
+    assert (site.ca / "next-ca-key.pem").read_text().startswith("-----BEGIN ENCRYPTED PRIVATE KEY-----")
 
 
 def test_two_first_runs_at_once_make_one_ca(site: Site) -> None:

@@ -7,15 +7,16 @@ import base64
 import datetime
 import typing as t
 
-from .._api.names import Object, labels, record_name
+from .._api.names import Object, record_name
 from .._api.spec import ClusterSpec
 from .._base.databases import DATABASES
 from .._base.errors import Conflict, InvalidInput, Refused
+from .._control_plane.tls_secret import secret_manifest
 from .._kubernetes.apply import ObjectChange, OnChange
 from .._kubernetes.client import Cluster
-from .._pki.issuing import new_authority, require_cryptography
+from .._pki.issuing import AuthorityName, authority_title, new_authority, require_cryptography
 from .._pki.signing import SigningAuthority
-from .._roles.authorities import AUTHORITIES, AuthorityName
+from .._roles.authorities import AUTHORITIES
 
 AUTHORITY_DAYS = 3650
 VALIDITY_DAYS = 365
@@ -76,10 +77,9 @@ def _has_data(cluster: Cluster, context: Context) -> bool:
 
 
 def _create_authority(cluster: Cluster, context: Context, which: AuthorityName, now: datetime.datetime) -> Object:
-    title = "OVN CA" if which == "central" else "OVN chassis CA"
-    certificate, key = new_authority(f"{title} {now:%Y-%m-%d %H:%M:%S}", now, AUTHORITY_DAYS)
+    certificate, key = new_authority(authority_title(which, now), now, AUTHORITY_DAYS)
     name = context.authority_name(which)
-    manifest = secret_of(context, name, context.namespace, {"tls.crt": certificate, "tls.key": key})
+    manifest = secret_manifest(name, context.namespace, context.name, {"tls.crt": certificate, "tls.key": key})
     try:
         cluster.create(manifest)
     except Conflict:  # somebody was first: theirs counts
@@ -108,17 +108,6 @@ def lost_message(context: Context, which: AuthorityName) -> str:
         f"have issued (Secret {context.spec.tls_secret}), or databases whose clients trust it: a new CA would cut their connections. Restore it from a "
         "backup; or, if somebody else issues the certificates, set spec.tls.certificates to given. Nothing was changed."
     )
-
-
-def secret_of(context: Context, name: str, namespace: str, texts: t.Mapping[str, str]) -> Object:
-    """Return a Secret with these PEM texts."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "type": "kubernetes.io/tls",
-        "metadata": {"name": name, "namespace": namespace, "labels": labels(context.name)},
-        "data": {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()},
-    }
 
 
 def pair_of(secret: Object) -> tuple[str, str]:

@@ -11,22 +11,23 @@ from .._api.certificate_names import service_names
 from .._api.hypervisor_clusters import HypervisorCluster
 from .._api.names import CLIENT_CA_KEY, MANAGER, POD_SECURITY, Object
 from .._api.status import rolled_out
-from .._base.errors import Conflict, Refused
-from .._kubernetes.apply import ObjectChange, OnChange
+from .._base.errors import Refused
+from .._control_plane.tls_secret import TlsSecret, compare_secret, desired_texts, ensure_namespace, secret_manifest
+from .._kubernetes.apply import ObjectChange
 from .._kubernetes.client import Cluster
 from .._pki.certificates import load_bundle, to_pem
 from .._pki.decision import BOTH_USAGES
 from .._pki.installed import Declared
-from .._pki.issuing import issue
+from .._pki.issuing import AuthorityName, issue
 from .._pki.names import subject_alt_names
 from .._pki.secret import secret_state
 from .._pki.signing import SigningAuthority
-from .._roles.authorities import AuthorityName
 from .._roles.authority import given_secret_problem
-from .authorities import VALIDITY_DAYS, Context, authorities_of, lost_message, pair_of, secret_of
+from .authorities import VALIDITY_DAYS, Context, authorities_of, lost_message, pair_of
 
 RENEW_BEFORE_DAYS = 30
 _MANAGED_BY = "app.kubernetes.io/managed-by"
+_NAMESPACE_LABELS = {POD_SECURITY: "privileged"}  # the daemons use network and folders of their node
 
 
 class _DesiredSecret(t.NamedTuple):
@@ -77,7 +78,7 @@ def ensure_hypervisors(
     spec = context.spec
     namespace = place.namespace or context.namespace
     if not spec.tls.enabled:
-        _ensure_namespace(remote, namespace, context.on_change)
+        ensure_namespace(remote, namespace, _NAMESPACE_LABELS, context.on_change)
         return
     label = f"Secret {namespace}/{spec.tls_secret} of {place.name}"
     found = remote.get("v1", "Secret", spec.tls_secret, namespace)
@@ -86,7 +87,7 @@ def ensure_hypervisors(
         return
     _check_owner(found, label)
     if found is None:
-        _ensure_namespace(remote, namespace, context.on_change)
+        ensure_namespace(remote, namespace, _NAMESPACE_LABELS, context.on_change)
     desired = _DesiredSecret(
         remote,
         namespace,
@@ -151,7 +152,9 @@ def _ensure(
         if desired.has_client_bundle
         else "",
     )
-    state = secret_state(data, desired.place, authority.pem, now, declared=declared, client_ca_key=CLIENT_CA_KEY)
+    name = context.spec.tls_secret
+    secret = TlsSecret(name, desired.namespace, context.name, desired.place, authority.pem, declared)
+    state = compare_secret(found, secret, now)
     if state["in_service"] and not state["signed_by_issuer"]:
         raise Refused(
             f"The certificate in {desired.place} is of another CA ({state['issuer_name']}) than the one in Secret "
@@ -160,22 +163,18 @@ def _ensure(
         )
     if not state["reasons"]:
         return
-    texts = {key: base64.b64decode(data.get(key) or "").decode(errors="replace") for key in ("tls.crt", "tls.key")}
+    pair = None
     if state["needed"]:
-        certificate, key = issue(
+        pair = issue(
             authority,
             desired.common_name,
             now,
             subject_alt_names=declared.subject_alt_names,
             extended_key_usage=desired.usages,
         )
-        texts = {"tls.crt": certificate, "tls.key": key}
-    texts["ca.crt"] = state["ca_bundle_wanted"]
-    if desired.has_client_bundle:
-        texts[CLIENT_CA_KEY] = state["client_ca_bundle_wanted"]
-    name = context.spec.tls_secret
     # One object, so that pods see key and certificate change together; the daemons load them without a restart.
-    desired.cluster.apply(secret_of(context, name, desired.namespace, texts))
+    texts = desired_texts(found, secret, state, pair)
+    desired.cluster.apply(secret_manifest(name, desired.namespace, context.name, texts))
     context.on_change(ObjectChange("Secret", name, desired.namespace, "changed" if found else "created", None, None))
 
 
@@ -188,18 +187,6 @@ def _check_owner(found: Object | None, place: str) -> None:
             f"{place} belongs to somebody else ({_MANAGED_BY}: {owner or 'not set'}), and spec.tls.certificates is operator. Set it to given, or "
             "name another Secret in spec.tls.certSecretRef. Nothing was changed."
         )
-
-
-def _ensure_namespace(remote: Cluster, namespace: str, on_change: OnChange) -> None:
-    """One that is there stays as it is. The daemons use network and folders of their node."""
-    if remote.get("v1", "Namespace", namespace) is not None:
-        return
-    metadata = {"name": namespace, "labels": {POD_SECURITY: "privileged"}}
-    try:
-        remote.create({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
-    except Conflict:
-        return
-    on_change(ObjectChange("Namespace", namespace, "", "created", None, None))
 
 
 def _with_installed(data: str | None, own: str) -> str:

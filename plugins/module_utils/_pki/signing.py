@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Signs requests of chassis with the key of their CA, on the control node, in the form that the role ovn_pki gives its certificates."""
+"""Signs requests with the key of a CA: those of machines and clients for the role ovn_pki, those of nodes, and those of the operator."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from .certificates import (
 
 try:
     from cryptography import x509
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ed448, ed25519
     from cryptography.x509.oid import NameOID
@@ -31,23 +32,40 @@ if t.TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
-_CLOCKS = datetime.timedelta(hours=1)  # those of machines differ a little
+CLOCKS = datetime.timedelta(hours=1)  # those of machines differ a little
+
+
+class AuthorityPlaces(t.NamedTuple):
+    """What messages call the certificate and the key of a CA: options or files."""
+
+    certificate: str = "signer.certificate"
+    private_key: str = "signer.private_key"
+
+
+_OPTIONS = AuthorityPlaces()
 
 
 class SigningAuthority:
-    """The CA that signs for chassis. `days` is how long its certificates are valid; none outlives the CA."""
+    """A CA that signs. `days` is how long its certificates are valid; none outlives the CA, unless its caller says so."""
 
-    def __init__(self, certificate: str, private_key: str, passphrase: str, days: int) -> None:
+    def __init__(
+        self,
+        certificate: str,
+        private_key: str,
+        passphrase: str,
+        days: int,
+        places: AuthorityPlaces = _OPTIONS,
+    ) -> None:
         if CRYPTOGRAPHY_PROBLEM is not None:
             raise InvalidInput(
                 "The Python library cryptography is missing on the control node: install python3-cryptography or cryptography."
             )
-        self.certificate = load_authority(certificate, "signer.certificate")
-        self._key = _load_key(private_key, passphrase)
+        self.certificate = load_authority(certificate, places.certificate)
+        self._key = load_authority_key(private_key, passphrase, places.private_key)
         self.days = days
         if not belongs_together(self._key, self.certificate):
             raise InvalidInput(
-                "signer.private_key does not belong to signer.certificate. Give the key of the CA of the chassis."
+                f"{places.private_key} does not belong to {places.certificate} ({self.name}). Give the key of this CA."
             )
 
     @property
@@ -76,32 +94,35 @@ class SigningAuthority:
         days: int | None = None,
         subject_alt_names: t.Sequence[str] = (),
         extended_key_usage: t.Collection[str] = ("clientAuth",),
+        may_outlive: bool = False,
     ) -> str:
         """Return the certificate (PEM) for the key of this request. Only the key is taken from it: names and usages are ours.
 
-        `InvalidInput` if the CA has ended.
+        `InvalidInput` if the CA has ended. With `may_outlive` its end does not count: each run would renew a certificate that ends with its CA, and a CA
+        that has ended can only be replaced by runs that issue certificates.
         """
-        self.check(now)
         end = now + datetime.timedelta(days=days or self.days)
+        if not may_outlive:
+            self.check(now)
+            end = min(end, self.end)
+        public_key = x509.load_pem_x509_csr(request.encode()).public_key()
         builder = (
             x509.CertificateBuilder()
             .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
             .issuer_name(self.certificate.subject)
-            .public_key(x509.load_pem_x509_csr(request.encode()).public_key())
+            .public_key(public_key)
             .serial_number(x509.random_serial_number())
-            .not_valid_before(now - _CLOCKS)
-            .not_valid_after(min(end, not_after(self.certificate)))
+            .not_valid_before(now - CLOCKS)
+            .not_valid_after(end)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(digital_signature(), critical=True)
             .add_extension(extended_usage(extended_key_usage), critical=False)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
             .add_extension(_authority_identifier(self.certificate), critical=False)
         )
         if subject_alt_names:
             builder = builder.add_extension(alternative_names(subject_alt_names), critical=False)
-        plain = isinstance(self._key, (ed25519.Ed25519PrivateKey, ed448.Ed448PrivateKey))
-        algorithm = None if plain else hashes.SHA256()
-        signed = builder.sign(t.cast("ec.EllipticCurvePrivateKey", self._key), algorithm)
-        return to_pem([signed]).decode()
+        return sign_certificate(builder, self._key)
 
 
 def check_end(end: datetime.datetime, now: datetime.datetime, days: int) -> str:
@@ -127,10 +148,21 @@ def _authority_identifier(authority: x509.Certificate) -> x509.AuthorityKeyIdent
     return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(found)
 
 
-def _load_key(text: str, passphrase: str) -> PrivateKeyTypes:
+def sign_certificate(builder: x509.CertificateBuilder, key: PrivateKeyTypes) -> str:
+    """Return the signed certificate (PEM), with the hash that suits the key."""
+    plain = isinstance(key, (ed25519.Ed25519PrivateKey, ed448.Ed448PrivateKey))
+    signed = builder.sign(t.cast("ec.EllipticCurvePrivateKey", key), None if plain else hashes.SHA256())
+    return to_pem([signed]).decode()
+
+
+def load_authority_key(text: str, passphrase: str, place: str) -> PrivateKeyTypes:
+    """Return the key of a CA; `InvalidInput` names its place. A passphrase for a key that has none is ignored, as a CA may have been made without one."""
     try:
-        return serialization.load_pem_private_key(text.encode(), passphrase.encode() if passphrase else None)
-    except (TypeError, ValueError) as e:
+        try:
+            return serialization.load_pem_private_key(text.encode(), passphrase.encode() if passphrase else None)
+        except TypeError:  # a passphrase that is not needed, or a missing one
+            return serialization.load_pem_private_key(text.encode(), None)
+    except (TypeError, ValueError, UnsupportedAlgorithm) as e:
         raise InvalidInput(
-            "signer.private_key cannot be read: it is no private key in PEM, or its passphrase is wrong or missing."
+            f"{place} cannot be read: it is no private key in PEM, or its passphrase is wrong or missing."
         ) from e

@@ -13,9 +13,9 @@ import typing as t
 
 from .._base.errors import InvalidInput
 from .._base.inventory import as_list
+from .._pki.issuing import AuthorityName
 from .variables import Backend, Variables, first_value
 
-AuthorityName = t.Literal["central", "chassis"]
 AUTHORITIES: tuple[AuthorityName, ...] = ("central", "chassis")
 Files = t.Mapping[str, str]
 

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import typing as t
 
 from .._api.names import CA_KEY
-from .authorities import AuthorityName
+from .._host.ca_directory import KeyModes
+from .._pki.issuing import AuthorityName
+from .._pki.signing import AuthorityPlaces
 from .variables import Variables, is_true
 
 
@@ -55,21 +58,52 @@ def _distinct(values: t.Iterable[str]) -> list[str]:
     return list(dict.fromkeys(values))
 
 
+@dataclasses.dataclass(frozen=True)
+class SigningOptions:
+    """The options of the role that count when the control node creates a CA or signs."""
+
+    ca_directory: str
+    ca_directory_is_kept: bool
+    ca_validity_days: int
+    validity_days: int
+    renew_before_days: int
+    ca_private_key: str | None = dataclasses.field(repr=False)
+    ca_private_key_passphrase: str | None = dataclasses.field(repr=False)
+    chassis_ca_private_key: str | None = dataclasses.field(repr=False)
+    chassis_ca_private_key_passphrase: str | None = dataclasses.field(repr=False)
+
+    def given_key(self, authority: AuthorityName) -> str:
+        return (self.ca_private_key if authority == "central" else self.chassis_ca_private_key) or ""
+
+    def passphrase(self, authority: AuthorityName) -> str:
+        central = self.ca_private_key_passphrase or ""
+        own = central if authority == "central" else self.chassis_ca_private_key_passphrase
+        return central if own is None else own
+
+
+def authority_places(authority: AuthorityName, given: bool, ca_directory: str) -> AuthorityPlaces:
+    """Return what messages call certificate and key of a CA."""
+    stem = "ca" if authority == "central" else "chassis-ca"
+    if given:
+        option = f"ovn_pki_{stem.replace('-', '_')}"
+        return AuthorityPlaces(f"{option}_certificate", f"{option}_private_key")
+    return AuthorityPlaces(os.path.join(ca_directory, f"{stem}.pem"), os.path.join(ca_directory, f"{stem}-key.pem"))
+
+
 def signing_problem(
     host: str,
     request: t.Sequence[str],
+    options: SigningOptions,
     *,
     has_key: bool,
     given: bool,
-    ca_directory: str,
     authority: AuthorityName = "central",
-    renew_before: int,
-    validity: int,
 ) -> str:
     """Return why the request of `host` is not signed, empty if it may be.
 
-    `request` is what it asks for beyond its declaration, one sentence for each difference. `renew_before` and `validity` are days.
+    `request` is what it asks for beyond its declaration, one sentence for each difference.
     """
+    ca_directory, renew_before, validity = options.ca_directory, options.renew_before_days, options.validity_days
     name = "ca" if authority == "central" else "chassis-ca"
     option = f"ovn_pki_{name.replace('-', '_')}"
     if not has_key and given:
@@ -99,7 +133,7 @@ def ca_directory_problem(
 ) -> str:
     """Return why no CA, or no keys of `clients`, are created in this directory of the control node, empty if they may be.
 
-    `signs` say by their names that the control node is a container, which usually does not outlive the run. `kept`: the operator says that the directory does.
+    `signs` tell by their names that the control node is a container, which usually does not outlive the run. `kept`: the operator says that the directory does.
     """
     found = [name for name in signs if str(signs[name] or "").lower() not in ("", "0", "false")]
     if not found or is_true({"ovn_pki_ca_directory_is_kept": kept}, "ovn_pki_ca_directory_is_kept"):
@@ -117,18 +151,21 @@ def ca_directory_problem(
     )
 
 
-def key_problem(key: str, *, key_mode: int, directory_mode: int, encrypted: bool) -> str:
+def key_problem(key: str, modes: KeyModes | None) -> str:
     """Return why the key of a CA is not used, empty if it may be: another user of the control node can read it, or replace it.
 
-    Modes are the permission bits. An encrypted key may be read by others, as in a checked-out repository, but not replaced.
+    An encrypted key may be read by others, as in a checked-out repository, but not replaced. Without modes there is no key, which whoever needs it says.
     """
+    if modes is None:
+        return ""
+    encrypted = modes.encrypted
     forbidden = 0o022 if encrypted else 0o077
     directory = os.path.dirname(key)
     wrong = [
         (path, mode, command)
         for path, mode, command in (
-            (directory, directory_mode, f"chmod go-w {directory}" if encrypted else f"chmod 0700 {directory}"),
-            (key, key_mode, f"chmod go-w {key}" if encrypted else f"chmod 0600 {key}"),
+            (directory, modes.directory, f"chmod go-w {directory}" if encrypted else f"chmod 0700 {directory}"),
+            (key, modes.key, f"chmod go-w {key}" if encrypted else f"chmod 0600 {key}"),
         )
         if mode & forbidden
     ]
@@ -139,6 +176,26 @@ def key_problem(key: str, *, key_mode: int, directory_mode: int, encrypted: bool
     return (
         f"The key of the CA is not used: other users of the control node can {danger} it, because {found}. Run: "
         f"{' && '.join(command for _path, _mode, command in wrong)}. Replace the CA (playbook c5c3.ovn.rotate) if somebody else may have used its key."
+    )
+
+
+def namespace_problem(host: str, desired: Variables, rivals: t.Sequence[str]) -> str:
+    """Return why `host` cannot have its namespace, empty if it can: two hypervisor clusters would write the same objects, and never come to an end."""
+    if desired["certificate"] != "chassis" or not rivals:
+        return ""
+    return (
+        f"{host} and {', '.join(rivals)} are namespace {desired['secret']['namespace']} of the same cluster (ovn_kubeconfig). Leave one of them in "
+        "ovn_hypervisors, or give them different ones. Nothing was changed."
+    )
+
+
+def ca_config_map_problem(host: str, config_map: str) -> str:
+    """Return why the Secret of `host` is not made: pods trust the CAs elsewhere, and a rotation would cut connections."""
+    if not config_map:
+        return ""
+    return (
+        f"{host} has tls.caConfigMapRef ({config_map}), and its certificate would be of this role, which does not know what is in that ConfigMap. "
+        "Leave caConfigMapRef out, or name the Secret of another owner in tls.certSecretRef. Nothing was changed."
     )
 
 

@@ -8,7 +8,8 @@ import typing as t
 
 from .._base.databases import DATABASES, Database
 from .._base.errors import InvalidInput
-from .authorities import AuthorityName, Files, rotated_authorities
+from .._pki.issuing import AuthorityName
+from .authorities import Files, rotated_authorities
 from .endpoints import Listener, endpoints_of
 from .variables import Hostvars
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._host.ca_directory import KeyModes
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import authority
 
 Vars = dict[str, t.Any]
@@ -71,11 +73,31 @@ def test_a_host_without_a_bundle_for_its_relay_lets_no_chassis_in() -> None:
     ],
 )
 def test_a_key_that_others_could_use(directory_mode: int, key_mode: int, encrypted: bool, expected: str) -> None:
-    found = authority.key_problem(
-        "/ca/ca-key.pem", key_mode=key_mode, directory_mode=directory_mode, encrypted=encrypted
-    )
+    found = authority.key_problem("/ca/ca-key.pem", KeyModes(key_mode, directory_mode, encrypted))
     assert expected in found
     assert bool(found) == bool(expected)
+
+
+SIGNING = authority.SigningOptions(
+    ca_directory="/ca",
+    ca_directory_is_kept=False,
+    ca_validity_days=3650,
+    validity_days=365,
+    renew_before_days=30,
+    ca_private_key="key",
+    ca_private_key_passphrase=None,
+    chassis_ca_private_key="chassis key",
+    chassis_ca_private_key_passphrase=None,
+)
+
+
+def test_passphrase_of_the_central_ca_is_the_default_of_the_other() -> None:
+    both = dataclasses.replace(SIGNING, ca_private_key_passphrase="a")
+    assert (SIGNING.passphrase("central"), SIGNING.passphrase("chassis")) == ("", "")
+    assert (both.passphrase("central"), both.passphrase("chassis")) == ("a", "a")
+    assert dataclasses.replace(both, chassis_ca_private_key_passphrase="b").passphrase("chassis") == "b"
+    assert (both.given_key("central"), both.given_key("chassis")) == ("key", "chassis key")
+    assert "key'" not in repr(dataclasses.replace(both, ca_private_key="a key"))
 
 
 @pytest.mark.parametrize(
@@ -101,8 +123,10 @@ def test_a_key_that_others_could_use(directory_mode: int, key_mode: int, encrypt
     ],
 )
 def test_signing_problem(options: Vars, request_: list[str], expected: str) -> None:
-    usual = {"has_key": True, "given": False, "ca_directory": "/ca", "renew_before": 30, "validity": 365}
-    found = authority.signing_problem("h1", request_, **{**usual, **options})
+    usual = {"has_key": True, "given": False}
+    renew_before = options.pop("renew_before", 30)
+    signing = dataclasses.replace(SIGNING, renew_before_days=renew_before)
+    found = authority.signing_problem("h1", request_, signing, **{**usual, **options})
     assert expected in found
     assert bool(expected) == bool(found)
 
