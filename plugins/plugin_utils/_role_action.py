@@ -22,6 +22,7 @@ a step only brings together what that needs:
 - `self.variables`: every other variable of the host as the task sees it, also those of the role and of `vars:`; `self.hostvars[host]` those of any host, as
   a play sees them. Both render a value when it is asked for, return plain data, and name host and variable if it cannot be rendered.
 - `self.host`, `self.groups`, `self.check_mode`, `self.arguments`.
+- `self.call_cluster(module, **arguments)`: the same for a module of kubernetes.core, with the kubeconfig of the cluster that the host stands for.
 - `self.call(module, **arguments)`: the result of a module on the task's host, with the task's connection, `become`, `delegate_to` and check mode. A module
   that fails, fails the task with its result. None is left out of the arguments. A step that calls none runs for unreachable hosts as well.
 
@@ -40,7 +41,7 @@ from ansible.template import Templar
 
 from ..module_utils._base.errors import OvnError
 from ..module_utils._roles.option_types import Specification, check_options
-from ..module_utils._roles.options import options_from
+from ..module_utils._roles.options import ClusterAccess, options_from
 from ..module_utils._roles.rendered import RenderedHosts, RenderedVariables
 from ..module_utils._roles.shared_variables import SPECIFICATION as SHARED
 from ..module_utils._roles.variables import Groups, Hostvars, Overlaid, Variables
@@ -126,3 +127,8 @@ class RoleAction(ActionBase, abc.ABC):
             details = {name: value for name, value in found.items() if name not in ("msg", "failed", "invocation")}
             raise OvnError(str(found.get("msg", f"{module} failed without a message")), **details)
         return found
+
+    def call_cluster(self, module: str, **arguments: t.Any) -> dict[str, t.Any]:
+        """Return the result of a module for the Kubernetes cluster that the host stands for."""
+        access = self.options(ClusterAccess)
+        return self.call(module, kubeconfig=access.kubeconfig or None, context=access.context or None, **arguments)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import typing as t
 
 from _waits import within
@@ -55,6 +58,17 @@ def write_inventory(path: pathlib.Path, groups: Groups, **variables: t.Any) -> p
     # JSON is YAML, too.
     path.write_text(json.dumps({"all": {"vars": {**local, **variables}, "children": groups}}))
     return path
+
+
+@contextlib.contextmanager
+def northbound_below_run(socket: str) -> t.Iterator[dict[str, t.Any]]:
+    """Variables of a central machine whose Northbound member listens at this socket: roles find it below /run, where the distribution has it."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="c5c3-ovn-test-", dir="/run"))
+    try:
+        (folder / "ovnnb_db.sock").symlink_to(socket.partition(":")[2])
+        yield {"ovn_central_distribution": {"run_directory": str(folder)}}
+    finally:
+        shutil.rmtree(folder)
 
 
 def changed_tasks(output: str, host: str) -> list[str]:

@@ -213,20 +213,24 @@ def chassis(api_server: ApiServer) -> None:
 
 
 class Play:
-    """Runs with a control plane of an administrator and the hypervisors of an operator. `run()`: the exit code and all that was printed."""
+    """Runs with a control plane of an administrator and the hypervisors of an operator. `run()`: the exit code and all that was printed.
+
+    Without `central` the control plane is in another inventory.
+    """
 
     def __init__(self, folder: pathlib.Path, collection_path: str, server: ApiServer, namespace: str) -> None:
         self.folder, self.server, self.namespace = folder, server, namespace
         self.env = _playbooks.environment(folder / "tmp", collection_path, ANSIBLE_REMOTE_TEMP=str(folder / "tmp"))
 
-    def run(self, playbook: str, kubeconfig: str, **variables: t.Any) -> tuple[int, str]:
+    def run(self, playbook: str, kubeconfig: str, *, central: bool = True, **variables: t.Any) -> tuple[int, str]:
         common = {
             "ovn_backend": "kubernetes",
             "ovn_namespace": self.namespace,
             "ovn_node_certificates": "shared",
         }
+        plane = {"plane": {**common, "ovn_kubeconfig": self.server.kubeconfig}}
         groups = {
-            "ovn_central": {"hosts": {"plane": {**common, "ovn_kubeconfig": self.server.kubeconfig}}},
+            "ovn_central": {"hosts": plane if central else {}},
             "ovn_hypervisors": {"hosts": {"rack1": {**common, "ovn_kubeconfig": kubeconfig}}},
         }
         inventory = _playbooks.write_inventory(self.folder / "hosts.yml", groups)
@@ -351,8 +355,8 @@ def test_who_pings_from_a_hypervisor_cluster(
     operator.await_denied(rights, play.namespace, set())
 
     def ping(**variables: t.Any) -> tuple[int, str]:
-        options = {"ovn_ping_northbound_endpoints": [socket], "ovn_ping_wait_timeout": 5, **variables}
-        return play.run(str(playbook), operator.kubeconfig, **options)
+        options = {"ovn_northbound_endpoints": [socket], "ovn_ping_wait_timeout": 5, **variables}
+        return play.run(str(playbook), operator.kubeconfig, central=False, **options)
 
     def left() -> list[str]:
         found = []

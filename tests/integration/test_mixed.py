@@ -19,6 +19,7 @@ import pytest
 from _agent import NODE, Agent
 from _apiserver import ADMIN_TOKEN, ApiServer
 from _manifests import manifests_of
+from _playbooks import northbound_below_run
 from _vswitch import Vswitch, require_vswitch
 from conftest import MakeCluster, RunModule, RunPlaybook, run
 
@@ -338,18 +339,20 @@ def test_a_cluster_writes_to_the_databases_of_a_machine_as_root_there(
     }
     monkeypatch.setenv("ANSIBLE_BECOME_ALLOW_SAME_USER", "1")
     content = json.loads(pathlib.Path(site.server.kubeconfig).read_text())  # as it comes from a vault
-    inventory = site.write({"db1": machine}, {"rack1": site.cluster(ovn_kubeconfig=content)}, python=None)
-    variables = {"ovn_ping_state": "absent", "ovn_ping_northbound_endpoints": [socket]}
-    role = {"ansible.builtin.include_role": {"name": "c5c3.ovn.ovn_ping"}, "vars": variables}
+    role = {"ansible.builtin.include_role": {"name": "c5c3.ovn.ovn_ping"}, "vars": {"ovn_ping_state": "absent"}}
     play = {"hosts": "ovn_hypervisors", "gather_facts": False, "become": False, "tasks": [role]}
-    output = run_playbook([play], "-vvv", inventory=inventory)
-    assert "changed=1 " in output
-    assert ADMIN_TOKEN not in output
-    assert (
-        run("ovn-nbctl", f"--db={socket}", "--timeout=20", "--bare", "--columns=name", "list", "Logical_Switch") == ""
-    )
-    assert log.read_text().split() == ["root", "python"]
-    assert "changed=0 " in run_playbook([play], inventory=inventory)
+    with northbound_below_run(socket) as distribution:
+        central = {"db1": {**machine, **distribution}}
+        inventory = site.write(central, {"rack1": site.cluster(ovn_kubeconfig=content)}, python=None)
+        output = run_playbook([play], "-vvv", inventory=inventory)
+        assert "changed=1 " in output
+        assert ADMIN_TOKEN not in output
+        assert (
+            run("ovn-nbctl", f"--db={socket}", "--timeout=20", "--bare", "--columns=name", "list", "Logical_Switch")
+            == ""
+        )
+        assert log.read_text().split() == ["root", "python"]
+        assert "changed=0 " in run_playbook([play], inventory=inventory)
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------

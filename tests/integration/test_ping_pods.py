@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-import pathlib
-import sys
 import typing as t
 import urllib.error
 
 import _control_plane
 import pytest
-import yaml
 from _apiserver import ApiServer
 from _control_plane import WHOLE, ControlPlane
 from _pods_on_api import Kubelet
-from conftest import RunPlaybook, run, until
+from conftest import run, until
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.guest_pods import guest_objects
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_test_network
 
 plane, kubelet = _control_plane.plane, _control_plane.kubelet  # fixtures
 
-TEMPLATE = pathlib.Path(__file__).parents[2] / "roles" / "ovn_ping" / "templates" / "guest_pods.yml.j2"
 PORTS = [{"name": "t-a", "mac": "02:c5:c3:00:00:01", "ip": "198.18.0.1"}]
 
 
@@ -49,28 +46,16 @@ def test_a_command_in_a_pod_writes_the_switch(plane: ControlPlane, kubelet: Kube
 
 
 @pytest.fixture
-def guests(run_playbook: RunPlaybook, namespace: str, tmp_path: pathlib.Path) -> list[dict[str, t.Any]]:
+def guests(namespace: str) -> list[dict[str, t.Any]]:
     """The objects that the role creates for two guests."""
-    variables = {
-        "_ovn_ping_desired": {
-            "pod": {
-                "image": "example.org/ovn:1",
-                "pull_policy": "IfNotPresent",
-                "sockets": "/run/x",
-                "pull_secrets": [],
-                "seconds": 3600,
-            },
-            "guests_to_create": [{"pod": f"c5c3-ping-{node}", "target": {"name": node}} for node in ("a", "b")],
-        },
-        "ovn_ping_name": "c5c3-ping",
-        "ovn_namespace": namespace,
-        "ansible_python_interpreter": sys.executable,
+    switch = {
+        "spec": {
+            "containers": [{"name": "ovs", "image": "example.org/ovn:1", "imagePullPolicy": "IfNotPresent"}],
+            "volumes": [{"name": "sockets", "hostPath": {"path": "/run/x"}}],
+        }
     }
-    made = tmp_path / "guests.yml"
-    task = {"ansible.builtin.copy": {"content": f"{{{{ lookup('template', '{TEMPLATE}') }}}}", "dest": str(made)}}
-    play = {"hosts": "localhost", "connection": "local", "gather_facts": False, "vars": variables, "tasks": [task]}
-    run_playbook([play])
-    return list(yaml.safe_load_all(made.read_text()))
+    nodes = {f"c5c3-ping-{node}": node for node in ("a", "b")}
+    return guest_objects("c5c3-ping", namespace, nodes, switch, [switch])
 
 
 def test_the_pods_of_guests(guests: list[dict[str, t.Any]], api_server: ApiServer, namespace: str) -> None:

@@ -17,6 +17,7 @@ import typing as t
 import pytest
 from _apiserver import ApiServer
 from _beside import beside
+from _playbooks import northbound_below_run
 from _vswitch import Vswitch, require_vswitch
 from conftest import MakeCluster, RunModule, RunPlaybook, run
 
@@ -147,7 +148,7 @@ class Site:
 
     def play(self, state: str, *tasks: dict[str, t.Any]) -> list[dict[str, t.Any]]:
         """The role, then these tasks."""
-        variables = {"ovn_ping_state": state, "ovn_ping_northbound_endpoints": [self.socket]}
+        variables = {"ovn_ping_state": state, "ovn_northbound_endpoints": [self.socket]}
         role = {"ansible.builtin.include_role": {"name": "c5c3.ovn.ovn_ping"}, "vars": variables}
         return [{"hosts": "ovn_hypervisors", "gather_facts": False, "become": False, "tasks": [role, *tasks]}]
 
@@ -183,7 +184,7 @@ def test_a_node_that_is_down_keeps_nobody(site: Site, run_playbook: RunPlaybook,
     try:
         for node, vswitch in zip(NODES, vswitches):
             site.guest(node, vswitch)
-        inventory = site.inventory({"rack1": site.cluster}, {"rack1": site.cluster})
+        inventory = site.inventory({"rack1": site.cluster}, {})
 
         for node in NODES:
             site.answers(node, False)
@@ -205,7 +206,7 @@ def test_a_node_that_is_down_keeps_nobody(site: Site, run_playbook: RunPlaybook,
         # A database that does not answer keeps no guest and no pod.
         site.answers("node-1", True)
         nobody = ["tcp:127.0.0.1:1"]
-        assert "The logical switch: " in failure(run_playbook, site, inventory, ovn_ping_northbound_endpoints=nobody)
+        assert "The logical switch: " in failure(run_playbook, site, inventory, ovn_northbound_endpoints=nobody)
         assert site.left() == ("", [], [])
         assert site.accounts() == []
 
@@ -226,11 +227,11 @@ def test_guests_that_have_ended(site: Site, run_playbook: RunPlaybook, short_dir
         site.server.request("PATCH", place, {"status": {"phase": "Failed", "reason": "DeadlineExceeded"}})
         site.answers("node-1", False)
         site.guest_pod("node-2", "Succeeded")  # Open vSwitch left this node
-        inventory = site.inventory({"rack1": site.cluster}, {"rack1": site.cluster})
+        inventory = site.inventory({"rack1": site.cluster}, {})
 
         for state in ("present", "absent"):
             predicted = run_playbook(site.play(state), "--check", inventory=inventory)
-            assert re.search(r"Delete the pods of guests that do not run\] \*+\s+changed", predicted), state
+            assert re.search(r"Start the pods of the guests\] \*+\s+changed", predicted), state
             assert site.left() == (NAME, list(NODES), ["node-1"])
 
         # A guest that does not start is reported. Everything else goes.
@@ -248,11 +249,11 @@ def test_guests_that_have_ended(site: Site, run_playbook: RunPlaybook, short_dir
 
 def test_nodes_with_an_open_vswitch_of_their_own_get_guests(site: Site, run_playbook: RunPlaybook) -> None:
     """In check mode, since nothing runs there: the API server accepts them."""
-    inventory = site.inventory({"rack1": site.cluster}, {"rack1": site.cluster})
+    inventory = site.inventory({"rack1": site.cluster}, {})
     assert "No hypervisor runs in namespace" in failure(run_playbook, site, inventory, ovn_ping_state="present")
     for node in NODES:
         site.controller(node)
-    objects = "ovn_ping_started.result.results | map(attribute='result')"
+    objects = "ovn_ping_pods.objects"
     named = f"{objects} | map(attribute='metadata.name') == {[NAME, *(f'{NAME}-{node}' for node in NODES)]}"
     sockets = f"({objects} | last).spec.volumes[2].hostPath.path == '/run/openvswitch'"
     play = site.play("present", {"ansible.builtin.assert": {"that": [named, sockets]}})
@@ -263,19 +264,20 @@ def test_nodes_with_an_open_vswitch_of_their_own_get_guests(site: Site, run_play
 def test_a_control_plane_in_kubernetes_is_written_in_its_pods(site: Site, run_playbook: RunPlaybook) -> None:
     """Without any key of a hypervisor. Nothing runs there, so that is all that remains."""
     inventory = site.inventory({"rack1": site.cluster}, {"plane": site.cluster})
-    failed = failure(run_playbook, site, inventory, ovn_ping_northbound_endpoints=[])
+    failed = failure(run_playbook, site, inventory)
     none = f"No pod of the Northbound database of the OVNCluster ovn in namespace {site.namespace} runs."
     assert f"The logical switch: {none}" in failed
 
 
 @pytest.fixture
-def databases(site: Site, monkeypatch: pytest.MonkeyPatch) -> dict[str, t.Any]:
+def databases(site: Site, monkeypatch: pytest.MonkeyPatch) -> t.Iterator[dict[str, t.Any]]:
     """The machine with the Northbound database, where nobody needs a password to become root."""
     monkeypatch.setenv("ANSIBLE_BECOME_ALLOW_SAME_USER", "1")
     sudo = site.folder / "sudo"
     sudo.write_text('#!/bin/sh\nshift 2\nexec "$@"\n')
     sudo.chmod(0o755)
-    return {"db1": {"ansible_become_exe": str(sudo), "ansible_become_flags": ""}}
+    with northbound_below_run(site.socket) as distribution:
+        yield {"db1": {"ansible_become_exe": str(sudo), "ansible_become_flags": "", **distribution}}
 
 
 def test_a_machine_that_is_down(site: Site, run_playbook: RunPlaybook, databases: dict[str, t.Any]) -> None:

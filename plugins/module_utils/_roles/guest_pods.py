@@ -38,15 +38,84 @@ def _uses_that_of_the_node(pod: Variables) -> bool:
     return any(one["name"] == "OVS_MODE" and one.get("value") == "host" for one in variables)
 
 
-def guest_pod(switch: Variables, running: t.Sequence[Variables]) -> dict[str, t.Any]:
-    """Return what the pod of a guest needs: `image`, `pull_policy`, `pull_secrets`, `sockets` (directory of the node), and how many `seconds` it lives."""
+def guest_objects(
+    name: str, namespace: str, nodes: t.Mapping[str, str], switch: Variables, running: t.Sequence[Variables]
+) -> list[dict[str, t.Any]]:
+    """Return the account of the guests and a pod for each of `nodes`, which are the nodes by names of pods.
+
+    `switch` is a pod of a hypervisor: the guests get its secrets for images and its sockets, and an image of the pods that are running.
+    """
     # OVN's image has the Python of the agent; that of Open vSwitch may be another one.
     agents = [container for pod in running for container in pod["spec"]["containers"] if container["name"] == "agent"]
     container = (agents or switch["spec"]["containers"])[0]
+    sockets = next(volume["hostPath"]["path"] for volume in switch["spec"]["volumes"] if volume["name"] == "sockets")
+    labels = {f"{LABELS}/name": name, f"{LABELS}/component": "ping"}
+    account = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "automountServiceAccountToken": False,
+    }
+    return [
+        account,
+        *(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {
+                    "name": pod,
+                    "namespace": namespace,
+                    "labels": labels,
+                    # As the field of the container, for Kubernetes before 1.30: the profile of container runtimes forbids mounts, and a network
+                    # namespace with a name is one.
+                    "annotations": {"container.apparmor.security.beta.kubernetes.io/guest": "unconfined"},
+                },
+                "spec": {
+                    "serviceAccountName": name,
+                    "nodeName": node,
+                    "hostNetwork": True,
+                    "automountServiceAccountToken": False,
+                    "enableServiceLinks": False,
+                    "terminationGracePeriodSeconds": 0,
+                    "activeDeadlineSeconds": GUEST_SECONDS,
+                    "imagePullSecrets": list(switch["spec"].get("imagePullSecrets") or ()),
+                    "tolerations": [{"operator": "Exists"}],
+                    "securityContext": {
+                        "runAsUser": 0,
+                        "seccompProfile": {"type": "RuntimeDefault"},
+                        "seLinuxOptions": {"type": "spc_t"},
+                    },
+                    "containers": [_guest_container(container)],
+                    "volumes": [
+                        {"name": "run", "emptyDir": {"sizeLimit": "16Mi"}},
+                        {"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}},
+                        # Without any type, a node that has no such directory would get an empty one.
+                        {"name": "sockets", "hostPath": {"path": sockets, "type": "Directory"}},
+                    ],
+                },
+            }
+            for pod, node in nodes.items()
+        ),
+    ]
+
+
+def _guest_container(original: Variables) -> dict[str, t.Any]:
     return {
-        "image": container["image"],
-        "pull_policy": container["imagePullPolicy"],
-        "pull_secrets": list(switch["spec"].get("imagePullSecrets") or ()),
-        "sockets": next(v["hostPath"]["path"] for v in switch["spec"]["volumes"] if v["name"] == "sockets"),
-        "seconds": GUEST_SECONDS,
+        "name": "guest",
+        "image": original["image"],
+        "imagePullPolicy": original["imagePullPolicy"],
+        "command": ["sleep", "infinity"],
+        "resources": {"requests": {"cpu": "5m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
+        "securityContext": {
+            "appArmorProfile": {"type": "Unconfined"},
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            # Namespaces and their names; devices and addresses; the packets of the ping.
+            "capabilities": {"drop": ["ALL"], "add": ["SYS_ADMIN", "NET_ADMIN", "NET_RAW"]},
+        },
+        "volumeMounts": [
+            {"name": "run", "mountPath": "/run"},
+            {"name": "tmp", "mountPath": "/tmp"},
+            {"name": "sockets", "mountPath": "/run/openvswitch"},
+        ],
     }

@@ -17,6 +17,14 @@ if t.TYPE_CHECKING:
     Options = t.TypeVar("Options", bound=DataclassInstance)
 
 
+@dataclasses.dataclass(frozen=True)
+class ClusterAccess:
+    """How the Kubernetes cluster that a host stands for is reached."""
+
+    kubeconfig: t.Any
+    context: str
+
+
 def plain(value: t.Any) -> t.Any:
     """Return a copy in plain dictionaries and lists; Ansible's own resolve templates whenever they are read."""
     if isinstance(value, t.Mapping):

@@ -151,9 +151,9 @@ def test_names_in_the_roles_are_the_defaults() -> None:
     named = {name for rights in LIMITED_RIGHTS.values() for right in rights for name in right.names}
     records = {record_name(SPEC.name, database) for database in DATABASES}
     ping = yaml.safe_load(
-        (PAGE.parents[1] / "roles" / "ovn_ping" / "defaults" / "main.yml").read_text(encoding="utf-8")
-    )
-    assert named == {SPEC.name, SPEC.tls_secret, ping["ovn_ping_name"], *records}
+        (PAGE.parents[1] / "roles" / "ovn_ping" / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
+    )["argument_specs"]["main"]["options"]["ovn_ping_name"]
+    assert named == {SPEC.name, SPEC.tls_secret, ping["default"], *records}
 
 
 def test_a_run_that_signs_for_nodes_may_do_what_it_grants_their_agents() -> None:

@@ -2,28 +2,77 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import ipaddress
+import re
 import typing as t
 
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisor_pods import controller_pod
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.ping import (
+    HostsOptions,
+    NetworkWriter,
+    PingOptions,
+    check_guests,
+    check_hosts,
     choose_remover,
     choose_writer,
-    collect,
     desired_state,
-    hosts_problem,
+    guests_left,
     judge_removal,
-    judge_unplugged,
+    play_guests,
+    report_lines,
 )
 
 Given = dict[str, t.Any]
-MACHINE: Given = {"backend": "host", "state": "present", "name": "t", "host": "h2", "hosts": ["h1", "h2"]}
-MACHINE |= {"system_id": "id2", "nodes": 2}
-CLUSTER = {**MACHINE, "backend": "kubernetes"}
+GROUP = ("h1", "h2")
+OPTIONS = PingOptions(
+    backend="host",
+    state="present",
+    cleanup=True,
+    name="t",
+    count=5,
+    ip_version=4,
+    mtu=1400,
+    max_loss=0,
+    wait_timeout=30,
+    nodes=2,
+    namespace="ovn",
+    system_id="id2",
+    northbound_endpoints=None,
+)
+
+
+def on_machine(*, group: t.Sequence[str] = GROUP, **options: t.Any) -> Given:
+    return desired_state(dataclasses.replace(OPTIONS, **options), "h2", {"ovn_hypervisors": group})
+
+
+def in_cluster(
+    pods: list[Given], chassis: t.Sequence[Given] = (), *, group: t.Sequence[str] = GROUP, **options: t.Any
+) -> Given:
+    options = {"backend": "kubernetes", **options}
+    return desired_state(dataclasses.replace(OPTIONS, **options), "h2", {"ovn_hypervisors": group}, pods, chassis)
+
+
+def images(plan: Given) -> Given:
+    """What the pods of guests have in common with those of the hypervisors."""
+    spec = plan["objects"][1]["spec"]
+    (container,) = spec["containers"]
+    return {
+        "image": container["image"],
+        "pull_policy": container["imagePullPolicy"],
+        "pull_secrets": spec["imagePullSecrets"],
+        "sockets": spec["volumes"][2]["hostPath"]["path"],
+        "seconds": spec["activeDeadlineSeconds"],
+    }
+
+
+def created(plan: Given) -> list[str]:
+    return [one["metadata"]["name"] for one in plan["objects"] if one["kind"] == "Pod"]
 
 
 def pod(name: str, node: str, *, of: str = "", deleted: bool = False, phase: str = "Running", **spec: t.Any) -> Given:
@@ -59,7 +108,7 @@ PODS = [*SWITCHES, pod("c-a", "a", of="controller-", **CONTROLLER), guest_pod("t
 )
 def test_the_guest_of_a_machine(place: int, mac: str, ip: str) -> None:
     hosts = [*(f"x{number}" for number in range(place)), "h2", "last"]
-    assert desired_state({**MACHINE, "hosts": hosts})["guests"] == [
+    assert on_machine(group=hosts)["guests"] == [
         {
             "port": {"name": "t-h2", "mac": mac, "ip": ip},
             "address": f"{ip}/16",
@@ -68,24 +117,20 @@ def test_the_guest_of_a_machine(place: int, mac: str, ip: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("version", [6, "6"])
-def test_a_guest_with_ipv6(version: t.Any) -> None:
-    (guest,) = desired_state({**MACHINE, "ip_version": version})["guests"]
+def test_a_guest_with_ipv6() -> None:
+    (guest,) = on_machine(ip_version=6)["guests"]
     assert guest["address"] == f"{guest['port']['ip']}/48"
     assert ipaddress.ip_address(guest["target"]["address"]) in ipaddress.ip_network("2001:2::/48")
 
 
 def test_without_a_system_id_the_name_counts() -> None:
-    assert desired_state({**MACHINE, "system_id": ""})["guests"][0]["target"]["chassis"] == "h2"
+    assert on_machine(system_id=None)["guests"][0]["target"]["chassis"] == "h2"
 
 
 def test_the_guests_of_nodes() -> None:
-    chassis = {"resources": [{"metadata": {"name": "a"}, "spec": {"systemId": "id-a"}}]}
-    found = desired_state({**CLUSTER, "pods": {"resources": PODS}, "chassis": chassis})
-    assert found["nodes"] == ["a", "b"]
+    found = in_cluster(PODS, [{"metadata": {"name": "a"}, "spec": {"systemId": "id-a"}}])
     assert found["guests"] == [
         {
-            "cluster": "h2",
             "pod": f"t-{node}",
             "via": f"h2/{node}",
             "port": {"name": f"t-h2-{node}", "mac": f"02:c5:c3:00:81:0{number}", "ip": f"198.18.129.{number}"},
@@ -94,7 +139,7 @@ def test_the_guests_of_nodes() -> None:
         }
         for number, node, chassis_name in ((1, "a", "id-a"), (2, "b", "b"))
     ]
-    assert found["pod"] == {
+    assert images(found) == {
         "image": "ovn:2",
         "pull_policy": "Never",
         "pull_secrets": [],
@@ -103,18 +148,17 @@ def test_the_guests_of_nodes() -> None:
     }
 
 
-@pytest.mark.parametrize(("nodes", "names"), [(0, ["a", "b"]), ("1", ["a"]), (5, ["a", "b"])])
-def test_on_how_many_nodes(nodes: t.Any, names: list[str]) -> None:
-    found = desired_state({**CLUSTER, "nodes": nodes, "pods": {"resources": PODS}, "chassis": None})
+@pytest.mark.parametrize(("nodes", "names"), [(0, ["a", "b"]), (1, ["a"]), (5, ["a", "b"])])
+def test_on_how_many_nodes(nodes: int, names: list[str]) -> None:
+    found = in_cluster(PODS, nodes=nodes)
     assert [guest["target"]["name"] for guest in found["guests"]] == names
 
 
 def test_hypervisors_without_an_agent() -> None:
-    found = desired_state({**CLUSTER, "pods": {"resources": SWITCHES}})
-    assert (found["pod"]["image"], found["pod"]["pull_policy"]) == ("ovs:1", "Always")
+    found = images(in_cluster(SWITCHES))
+    assert (found["image"], found["pull_policy"]) == ("ovs:1", "Always")
     private = pod("ovs-a", "a", of="ovs-", imagePullSecrets=[{"name": "theirs"}])
-    found = desired_state({**CLUSTER, "pods": {"resources": [private]}})
-    assert found["pod"]["pull_secrets"] == [{"name": "theirs"}]
+    assert images(in_cluster([private]))["pull_secrets"] == [{"name": "theirs"}]
 
 
 def controller(node: str, phase: str = "Running", **spec: t.Any) -> Given:
@@ -128,9 +172,9 @@ def test_where_open_vswitch_belongs_to_the_nodes() -> None:
     """Only ovn-controller has pods there, and its sockets are those of the node."""
     host: Given = {"ovs": {"mode": "host"}}
     pods = [controller("b", **host), controller("a", **host), controller("c", "Pending", **host), guest_pod("t-a", "a")]
-    found = desired_state({**CLUSTER, "pods": {"resources": pods}})
-    assert (found["nodes"], [guest["pod"] for guest in found["guests"]]) == (["a", "b"], ["t-a", "t-b"])
-    assert found["pod"] == {
+    found = in_cluster(pods)
+    assert [guest["pod"] for guest in found["guests"]] == created(found) == ["t-a", "t-b"]
+    assert images(found) == {
         "image": "ovn:1",
         "pull_policy": "IfNotPresent",
         "pull_secrets": [{"name": "theirs"}],
@@ -148,8 +192,9 @@ def test_where_open_vswitch_belongs_to_the_nodes() -> None:
     ],
 )
 def test_no_hypervisor_runs(pods: list[Given]) -> None:
-    found = desired_state({**CLUSTER, "pods": {"resources": pods}})
-    assert found == {"guests": [], "guests_to_create": [], "nodes": [], "pod": {}, "pods_to_delete": []}
+    with pytest.raises(Refused, match=r"No hypervisor runs in namespace ovn of h2: .* or set ovn_namespace"):
+        in_cluster(pods)
+    assert in_cluster(pods, state="absent") == {"guests": [], "objects": [], "pods_to_delete": []}
 
 
 def test_a_removal_takes_whatever_is_there() -> None:
@@ -160,9 +205,8 @@ def test_a_removal_takes_whatever_is_there() -> None:
         guest_pod("t-d", "d"),
         guest_pod("t-e", "e", deleted=True),
     ]
-    given = {key: value for key, value in CLUSTER.items() if key != "hosts"}
-    assert desired_state({**given, "state": "absent", "pods": {"resources": [*SWITCHES, *pods]}})["guests"] == [
-        {"cluster": "h2", "pod": f"t-{node}", "via": f"h2/{node}", "target": {"name": node}} for node in ("a", "d")
+    assert in_cluster([*SWITCHES, *pods], group=[], state="absent")["guests"] == [
+        {"pod": f"t-{node}", "via": f"h2/{node}", "target": {"name": node}} for node in ("a", "d")
     ]
 
 
@@ -171,7 +215,7 @@ STOPPED += [guest_pod("u-b", "b", "u", phase="Failed"), guest_pod("t-d", "d", ph
 
 
 @pytest.mark.parametrize(
-    ("state", "guests", "created", "deleted"),
+    ("state", "guests", "missing", "deleted"),
     [
         pytest.param("present", ["t-a", "t-b"], ["t-a", "t-b"], ["t-b"], id="a ping"),
         # Nobody can unplug a guest where there is no Open vSwitch any more: its pod is deleted with the others.
@@ -179,11 +223,11 @@ STOPPED += [guest_pod("u-b", "b", "u", phase="Failed"), guest_pod("t-d", "d", ph
     ],
 )
 def test_guests_that_do_not_run_are_recreated(
-    state: str, guests: list[str], created: list[str], deleted: list[str]
+    state: str, guests: list[str], missing: list[str], deleted: list[str]
 ) -> None:
-    found = desired_state({**CLUSTER, "state": state, "pods": {"resources": [*SWITCHES, *STOPPED]}})
+    found = in_cluster([*SWITCHES, *STOPPED], state=state)
     assert [guest["pod"] for guest in found["guests"]] == guests
-    assert [guest["pod"] for guest in found["guests_to_create"]] == created
+    assert created(found) == missing
     assert found["pods_to_delete"] == [
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "ovn"}} for name in deleted
     ]
@@ -191,12 +235,18 @@ def test_guests_that_do_not_run_are_recreated(
 
 def test_a_guest_that_waits_for_its_image_is_recreated() -> None:
     waiting = guest_pod("t-b", "b", phase="Pending")
-    found = desired_state({**CLUSTER, "pods": {"resources": [*SWITCHES, waiting]}})
+    found = in_cluster([*SWITCHES, waiting])
     assert [one["metadata"]["name"] for one in found["pods_to_delete"]] == ["t-b"]
 
 
-HOSTS: dict[str, Given] = {"db1": {}, "k": {"ovn_backend": "kubernetes"}, "h2": {}}
+HOSTS: dict[str, Given] = {"db1": {}, "k": {"ovn_backend": "kubernetes", "ovn_kubeconfig": "/k"}, "h2": {}}
 GUESTS: list[Given] = [{"via": "k/a", "target": {"name": "a"}, "pod": "t-a"}, {"target": {"name": "b"}, "pod": "t-b"}]
+
+
+def writer_of(
+    *central: str, host: str = "h2", hosts: dict[str, Given] = HOSTS, endpoints: t.Any = None
+) -> NetworkWriter:
+    return choose_writer(hosts, {"ovn_central": central}, host, endpoints)
 
 
 FILES = {
@@ -206,78 +256,77 @@ FILES = {
 }
 
 
-def test_a_machine_writes_through_its_socket() -> None:
-    for given in ({"host": "h2", "central_hosts": ["db1"]}, {"host": "h2"}):
-        writer = "db1" if given.get("central_hosts") else "h2"
-        assert choose_writer(HOSTS, given) == {
-            "place": "host",
-            "writer": writer,
-            "become": True,
-            "northbound": ["unix:/run/ovn/ovnnb_db.sock"],
-            "client": "ovsdbapp" if writer == "db1" else "json_rpc",
-            "problem": "",
-            **FILES,
-        }
+@pytest.mark.parametrize("central", [["db1"], []])
+def test_a_machine_writes_through_its_socket(central: list[str]) -> None:
+    arguments = {
+        "northbound": ["unix:/run/ovn/ovnnb_db.sock"],
+        "client": "ovsdbapp" if central else "json_rpc",
+        **FILES,
+    }
+    assert writer_of(*central) == NetworkWriter("db1" if central else "h2", True, arguments)
 
 
 def test_the_socket_of_another_distribution() -> None:
     hosts = {**HOSTS, "db1": {"ovn_central_distribution": {"run_directory": "/var/run/openvswitch"}}}
-    found = choose_writer(hosts, {"host": "h2", "central_hosts": ["db1"]})
-    assert found["northbound"] == ["unix:/run/openvswitch/ovnnb_db.sock"]
+    assert writer_of("db1", hosts=hosts).arguments["northbound"] == ["unix:/run/openvswitch/ovnnb_db.sock"]
 
 
 @pytest.mark.parametrize("host", ["h2", "k"])
-def test_a_cluster_is_written_in_its_own_pods(host: str) -> None:
+@pytest.mark.parametrize("endpoints", [None, ["ssl:c:1"]])
+def test_a_cluster_is_written_in_its_own_pods(host: str, endpoints: t.Any) -> None:
     """Whether the hypervisor is a machine or a cluster: neither has a key that opens the Northbound database."""
-    found = choose_writer(HOSTS, {"host": host, "central_hosts": ["k"], "northbound_endpoints": []})
-    assert found == {"place": "kubernetes", "writer": "k", "problem": ""}
+    arguments = {"namespace": "ovn-system", "cluster": "ovn", "kubeconfig": "/k", "context": None}
+    assert writer_of("k", host=host, endpoints=endpoints) == NetworkWriter("localhost", False, arguments)
 
 
-def test_endpoints_and_files_of_the_user_count() -> None:
-    own = {"northbound_endpoints": ["ssl:c:1"], "private_key": "/k", "certificate": "", "ca_certificate": ""}
-    found = choose_writer(HOSTS, {"host": "h2", "central_hosts": ["k"], **own})
-    assert (found["place"], found["writer"], found["client"]) == ("host", "k", "json_rpc")
-    assert (found["become"], found["northbound"], found["private_key"]) == (False, ["ssl:c:1"], "/k")
-    assert found["certificate"] is None
-    named = choose_writer(HOSTS, {"host": "h2", "central_hosts": ["k"], **own, "central_host": "db1"})
-    assert (named["writer"], named["become"]) == ("db1", True)
+def test_endpoints_count_without_central_hosts() -> None:
+    assert writer_of("db1", endpoints=["ssl:c:1"]).arguments["northbound"] == ["unix:/run/ovn/ovnnb_db.sock"]
+    found = writer_of(endpoints=["ssl:c:1"])
+    assert (found.host, found.become, found.arguments) == (
+        "h2",
+        True,
+        {"northbound": ["ssl:c:1"], "client": "json_rpc", **FILES},
+    )
+
+
+def test_files_of_the_user_count() -> None:
+    hosts = {**HOSTS, "k": {"ovn_backend": "kubernetes", "ovn_central_private_key": "/own"}}
+    found = writer_of(host="k", hosts=hosts, endpoints=["ssl:c:1"])
+    assert (found.host, found.become, found.arguments["client"]) == ("k", False, "json_rpc")
+    assert (found.arguments["private_key"], found.arguments["certificate"]) == ("/own", None)
 
 
 def test_a_cluster_of_hypervisors_alone_has_no_writer() -> None:
-    assert "the group ovn_central is empty" in choose_writer(HOSTS, {"host": "k"})["problem"]
-    assert choose_writer(HOSTS, {"host": "k", "central_host": "k"})["problem"] == ""
+    with pytest.raises(Refused, match="the group ovn_central is empty"):
+        writer_of(host="k")
 
 
 FAILED = {"failed": True, "module_stderr": "Error\n  from server", "msg": "MODULE FAILURE"}
 
 
 @pytest.mark.parametrize(
-    ("result", "left", "answers"),
+    ("result", "left"),
     [
-        pytest.param({"results": [{"item": GUESTS[0]}, {"item": GUESTS[1]}]}, [], True, id="all answer"),
+        pytest.param({"results": [{"item": GUESTS[0]}, {"item": GUESTS[1]}]}, [], id="all answer"),
         pytest.param(
             {"results": [{"item": GUESTS[0], **FAILED}, {"item": GUESTS[1]}]},
             [{"name": "a", "pod": "t-a", "why": "Error from server"}],
-            True,
             id="one does not",
         ),
         pytest.param(
             {"results": [{"item": guest, "unreachable": True, "module_stderr": "", "msg": "away"} for guest in GUESTS]},
             [{"name": name, "pod": f"t-{name}", "why": "away"} for name in "ab"],
-            False,
             id="none does",
+        ),
+        pytest.param(
+            {"results": [{"item": {"target": {"name": "h2"}}, "unreachable": True, "msg": "away"}]},
+            [{"name": "h2", "pod": "", "why": "away"}],
+            id="a machine does not",
         ),
     ],
 )
-def test_who_was_not_unplugged(result: Given, left: list[Given], answers: bool) -> None:
-    assert judge_unplugged(result, GUESTS) == {"left": left, "answers": answers}
-
-
-def test_a_machine_that_was_not_unplugged() -> None:
-    guest = {"target": {"name": "h2"}}
-    found = judge_unplugged({"unreachable": True, "msg": "away"}, [guest])
-    assert found == {"left": [{"name": "h2", "pod": "", "why": "away"}], "answers": False}
-    assert judge_unplugged({"changed": True}, [guest])["left"] == []
+def test_who_was_not_unplugged(result: Given, left: list[Given]) -> None:
+    assert guests_left(result) == left
 
 
 @pytest.mark.parametrize(
@@ -290,14 +339,17 @@ def test_a_machine_that_was_not_unplugged() -> None:
     ],
 )
 def test_who_removes_the_switch(facts: dict[str, bool], remover: str) -> None:
-    hostvars: dict[str, Given] = {host: {} for host in "abc"}
-    hostvars |= {host: {"ovn_ping_left": [], "ovn_ping_answers": answers} for host, answers in facts.items()}
+    """A host that has skipped the removal takes no part in it."""
+    hostvars: dict[str, Given] = {host: {"ovn_ping_unplugged": {"skipped": True}} for host in "abc"}
+    for host, answers in facts.items():
+        results = [{"item": GUESTS[0], "failed": not answers}]
+        hostvars[host]["ovn_ping_unplugged"] = {"results": results}
     assert choose_remover(hostvars, "abca") == remover
 
 
 def test_what_remains() -> None:
     left = [{"name": "a", "pod": "t-a", "why": "no answer"}]
-    pods = {"resources": [guest_pod("t-a", "a"), guest_pod("t-b", "b")]}
+    pods = [guest_pod("t-a", "a"), guest_pod("t-b", "b")]
 
     def made(kind: str, name: str) -> Given:
         return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": "ovn"}}
@@ -306,7 +358,7 @@ def test_what_remains() -> None:
         "objects": [made("Pod", "t-b")],
         "remains": ["The guest of a: no answer"],
     }
-    assert judge_removal([], {"unreachable": True, "msg": "not\nthere"}, None) == {
+    assert judge_removal([], {"unreachable": True, "msg": "not\nthere"}, []) == {
         "objects": [],
         "remains": ["The logical switch: not there"],
     }
@@ -316,18 +368,31 @@ def test_what_remains() -> None:
     }
 
 
-def test_what_all_hosts_have() -> None:
+def test_guests_and_reports_of_all_hosts() -> None:
     hostvars: dict[str, Given] = {
-        "k": {"ovn_ping_guests": [1, 2], "ovn_ping_result": {"results": [{"report": ["c"]}, {"skipped": True}]}},
-        "m": {"ovn_ping_guests": [3], "ovn_ping_result": {"report": ["a", "b"]}},
+        "k": {
+            "ovn_ping_plan": {"guests": GUESTS},
+            "ovn_ping_result": {"results": [{"report": ["c"]}, {"skipped": True}]},
+        },
+        "m": {"ovn_ping_plan": {"guests": [GUESTS[0]]}, "ovn_ping_result": {"results": [{"report": ["a", "b"]}]}},
+        "failed": {"ovn_ping_plan": {"failed": True}},
         "none": {},
     }
-    assert collect(hostvars, ["k", "m", "none"]) == {"guests": [1, 2, 3], "report": ["a", "b", "c"]}
+    assert play_guests(hostvars, hostvars) == [*GUESTS, GUESTS[0]]
+    assert report_lines(hostvars, hostvars) == ["c", "a", "b"]
+
+
+def test_single_guest_is_refused() -> None:
+    check_guests(GUESTS, 2)
+    with pytest.raises(Refused, match=r"needs two guests, and this run has 1 \(a\)\. .* raise ovn_ping_nodes \(1\)"):
+        check_guests(GUESTS[:1], 1)
+    with pytest.raises(Refused, match=r"this run has 0 \(none\)"):
+        check_guests([], 2)
 
 
 def test_a_host_outside_of_the_group_is_named() -> None:
     with pytest.raises(InvalidInput, match="h2 is not in the group ovn_hypervisors"):
-        desired_state({**MACHINE, "hosts": []})
+        on_machine(group=[])
 
 
 RACK: Given = {"ovn_backend": "kubernetes"}
@@ -338,7 +403,7 @@ RACK: Given = {"ovn_backend": "kubernetes"}
     [
         pytest.param({"a": {}, "b": {}}, {}, "", id="two machines"),
         pytest.param({"k": RACK}, {}, "", id="a cluster has nodes"),
-        pytest.param({"k": RACK}, {"nodes": "0"}, "", id="all nodes of a cluster"),
+        pytest.param({"k": RACK}, {"nodes": 0}, "", id="all nodes of a cluster"),
         pytest.param({"a": {}, "k": RACK}, {"nodes": 1}, "", id="a machine and a node"),
         pytest.param({"a": {}}, {"state": "absent"}, "", id="a removal"),
         pytest.param(
@@ -353,6 +418,7 @@ RACK: Given = {"ovn_backend": "kubernetes"}
     ],
 )
 def test_between_which_hosts_there_is_no_ping(hosts: dict[str, Given], options: dict[str, t.Any], problem: str) -> None:
-    found = hosts_problem(list(hosts), hosts, "p", **options)
-    assert problem in found
-    assert bool(found) == bool(problem)
+    given = HostsOptions("p", options.get("state", "present"), options.get("nodes", 2))
+    expected = pytest.raises(Refused, match=re.escape(problem)) if problem else contextlib.nullcontext()
+    with expected:
+        check_hosts(list(hosts), hosts, given, limit=options.get("limit", ""))
