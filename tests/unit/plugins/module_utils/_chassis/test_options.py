@@ -16,6 +16,7 @@ from ansible_collections.c5c3.ovn.plugins.modules import ovn_chassis
 ROLE = Path(ovn_chassis.__file__).resolve().parents[2] / "roles" / "ovn_hypervisor"
 DOCUMENTED: dict[str, Any] = yaml.safe_load(ovn_chassis.DOCUMENTATION)["options"]
 TASKS = (ROLE / "tasks" / "host_present.yml").read_text()
+RESOURCE_TASKS = (ROLE / "tasks" / "host_resource.yml").read_text()
 VARIABLES = (ROLE / "vars" / "main.yml").read_text()
 ROLE_OPTIONS = yaml.safe_load((ROLE / "meta" / "argument_specs.yml").read_text())["argument_specs"]["main"]["options"]
 # What the role passes on only if it is given: no default says that it exists.
@@ -65,4 +66,5 @@ def test_an_option_that_the_role_passes_on_is_an_option_of_the_role(name: str) -
 def test_what_is_said_to_be_for_machines_alone_exists() -> None:
     only_machines = yaml.safe_load(VARIABLES)["_ovn_hypervisor_only_machines"]
     computed = re.findall(r'^      (\w+): "\{\{ _ovn_hypervisor_desired\.\1 \}\}"$', TASKS, re.MULTILINE)
-    assert set(only_machines) - {*PASSED_IF_GIVEN, *computed} == set()
+    of_resource = re.findall(r"\bovn_hypervisor_(\w+) \| default\(_ovn_", RESOURCE_TASKS)
+    assert set(only_machines) - {*PASSED_IF_GIVEN, *computed, *of_resource} == set()
