@@ -67,7 +67,7 @@ options:
     type: bool
     default: true
   acknowledge:
-    description: Codes of warnings that are listed as acknowledged, as C(ovn_verify_acknowledge) has them. P(c5c3.ovn.acknowledge_problem#filter) checks them.
+    description: Codes of warnings that are listed as acknowledged, as C(ovn_verify_acknowledge) has them. The step verify_inventory checks them.
     type: list
     elements: str
     default: []

@@ -229,11 +229,13 @@ def test_a_ping_of_nobody_is_refused(arguments: list[str], found: str, play: t.C
 
 
 def test_everything_wrong_is_told_at_once(play: t.Callable[..., tuple[int, str]]) -> None:
-    code, output = play("status", {"ovn_centrals": HOST, "ovn_hypervisor": HOST}, ovn_verify_acknowledge=["x"])
+    options = {"ovn_verify_acknowledge": "x, fault_join", "ovn_query": "chassis["}
+    code, output = play("status", {"ovn_centrals": HOST, "ovn_hypervisor": HOST}, **options)
     assert code == 2, output
     assert "but ovn_centrals is: check the spelling." in output
     assert "but ovn_hypervisor is: check the spelling." in output
     assert "ovn_verify_acknowledge: x: no such code." in output
+    assert "query 'chassis[' is not complete: it ends after character 8. Nothing was done." in output
 
 
 def test_options_for_machines_refuse_a_control_plane_in_pods_before_its_certificates(
@@ -287,7 +289,7 @@ def test_filters_are_loaded_once_for_the_processes_of_all_tasks(
     (short_dir / "filter_plugins" / "probe.py").write_text(PROBE)
     name = "ansible_collections.c5c3.ovn.plugins.filter.verify_report"
     probe = {"ansible.builtin.debug": {"msg": f"{{{{ '{name}' | is_loaded }}}}"}}
-    check = {"ansible.builtin.import_role": {"name": "c5c3.ovn.ovn_verify", "tasks_from": "inventory"}}
+    check: dict[str, t.Any] = {"c5c3.ovn.verify_inventory": {}}
     plays = [
         {"hosts": "localhost", "gather_facts": False, "tasks": [check], "vars": {"ovn_central_elsewhere": True}},
         {"hosts": "localhost", "gather_facts": False, "tasks": [probe]},

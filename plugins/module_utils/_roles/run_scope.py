@@ -8,6 +8,7 @@ import typing as t
 # Which Ansible calls localhost, whatever its name in the inventory is
 _LOCALHOST = {"localhost", "127.0.0.1", "::1"}
 _TAGS_OF_ANSIBLE = {"all", "always", "tagged", "untagged"}
+_SHARED_TAGS = ("pki", "packages", "config", "databases", "chassis")
 
 
 def limit_problem(hosts: t.Iterable[str], central: t.Sequence[str], limit: str = "") -> dict[str, str]:
@@ -40,3 +41,14 @@ def run_tags_problem(run_tags: t.Sequence[str], known: t.Sequence[str] | None = 
     if not known:
         return f"{given}: this playbook has no tags. Run it without --tags. {wrapped}"
     return f"{given}: this playbook has none of these tags. Use one or more of {', '.join(known)}. {wrapped}"
+
+
+def skipped_tags_problem(skipped: t.Collection[str]) -> str:
+    """Return why a run must not skip these tags. Ansible skips a task that has any of them, and what several tags need has all of them."""
+    found = [tag for tag in _SHARED_TAGS if tag in skipped]
+    if not found:
+        return ""
+    return (
+        f"--skip-tags {','.join(found)} would leave out the whole rollout. Name what is to be done with --tags instead; "
+        "only precheck and verify can be skipped."
+    )
