@@ -92,7 +92,7 @@ def test_what_a_query_selects(query: str, printed: str, play: Play) -> None:
     """Texts as they are, for scripts, and data with its structure."""
     done = play("c5c3.ovn.status", "-e", json.dumps({"ovn_query": query}))
     assert done.returncode == 0, done.stdout + done.stderr
-    shown = done.stdout.rpartition("TASK [")[0].rpartition("TASK [")[2]
+    shown = done.stdout.partition("TASK [c5c3.ovn.ovn_verify : Show the report]")[2]
     assert f"\n{printed}" in shown, shown
     assert "OVN has" not in done.stdout
 
@@ -105,7 +105,7 @@ def test_a_callback_plugin_that_writes_json_still_does(play: Play) -> None:
     tasks = json.loads(done.stdout)["plays"][-1]["tasks"]
     # What only includes other tasks has no result.
     results = {task["task"]["name"].rpartition(" : ")[2]: task["hosts"].get("localhost") for task in tasks}
-    report = results["Create the report"]["ansible_facts"]["ovn_verify_report"]
+    report = results["Record the report"]["ansible_facts"]["ovn_verify_report"]
     assert differences(report) == []
     assert {finding["code"] for finding in report["findings"]} >= {"host_unreachable", "northd_none_active"}
     assert results["Show the report"]["lines"] == report["lines"]

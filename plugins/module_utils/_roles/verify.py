@@ -19,6 +19,19 @@ FILES = ("private_key", "certificate", "ca_certificate")
 
 
 @dataclasses.dataclass(frozen=True)
+class ReportOptions:
+    """Options with which the report is made and shown."""
+
+    central: list[str]
+    hypervisors: list[str]
+    certificate_days: int
+    addresses: bool
+    acknowledge: list[str]
+    central_managed: bool
+    query: str
+
+
+@dataclasses.dataclass(frozen=True)
 class VerifyOptions:
     """The options of a host that is asked, or of localhost, which reports."""
 

@@ -1,4 +1,4 @@
-"""What the filter takes from hostvars; the report itself is tested in _report/test_report.py."""
+"""What the step takes from hostvars; the report itself is tested in _report/test_report.py."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.filter.verify_report import FilterModule
+from ansible_collections.c5c3.ovn.plugins.action.verify_report import verify_report
 
 HEARTBEAT = {"nb_cfg": 3, "probed": True, "northd_alive": True, "reason": "", "sb_ms": 1.0, "hv_ms": 2.0, "chassis": []}
 CLUSTER = {"ovn_backend": "kubernetes"}
 
 
 def report(hostvars: dict[str, dict[str, t.Any]], **options: t.Any) -> dict[str, t.Any]:
-    return t.cast("dict[str, t.Any]", FilterModule().filters()["verify_report"](hostvars, **options))
+    return verify_report(hostvars, **options)
 
 
 @pytest.mark.parametrize(

@@ -1,107 +1,42 @@
-# Copyright: (c) 2026, C5C3 contributors
-# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""Create the report of what a run has read, hand it on as an artifact of the run, and show it or what a query selects from it."""
 
 from __future__ import annotations
-
-DOCUMENTATION = r"""
-name: verify_report
-short_description: Report on a whole OVN installation
-version_added: "0.1.0"
-description:
-  - Judges what the role C(c5c3.ovn.ovn_verify) has registered on the central hosts and the hypervisors, together with the heartbeat of M(c5c3.ovn.ovn_sync).
-  - The verdict of each database comes from all members together. A host that was not reached or asked counts as unresponsive.
-  - A host with C(ovn_backend=kubernetes) is a whole cluster, with members and chassis of its own. They are named by pods and by nodes.
-options:
-  _input:
-    description: C(hostvars). The variables C(ovn_verify_info) and C(ovn_verify_info_again) of the central hosts are read (in Kubernetes also
-      C(ovn_verify_cluster)), and C(ovn_verify_chassis) (for its certificate also C(ovn_hypervisor_found), if the same run has compared the certificate
-      before) of the hypervisors.
-    type: dict
-    required: true
-  central:
-    description: The central hosts, usually C(groups['ovn_central']).
-    type: list
-    elements: str
-    required: true
-  hypervisors:
-    description:
-      - The machines that should be chassis, usually C(groups['ovn_hypervisors']). Their system id is C(ovn_system_id), by default the name.
-      - Without it, all chassis in the database are expected.
-    type: list
-    elements: str
-  cluster_chassis:
-    description:
-      - The C(OVNChassis) of each hypervisor that is a Kubernetes cluster, from its name to the result of M(kubernetes.core.k8s_info).
-    type: dict
-    default: {}
-  heartbeat:
-    description: Result of M(c5c3.ovn.ovn_sync).
-    type: dict
-  certificate_days:
-    description: Warn about certificates with fewer days left.
-    type: int
-    default: 30
-  northbound_endpoints:
-    description: Endpoints that are handed over to Neutron.
-    type: list
-    elements: str
-    default: []
-  southbound_endpoints:
-    description: Endpoints that are handed over to Neutron.
-    type: list
-    elements: str
-    default: []
-  addresses:
-    description:
-      - RV(c5c3.ovn.ovn_central_info#module:addresses) of O(asked_from). What does not answer is a problem. Nothing is reported if there are none.
-    type: list
-    elements: dict
-    default: []
-  asked_from:
-    description: The host from which O(addresses) were asked.
-    type: str
-    default: ""
-  managed:
-    description: Whether this collection has created the control plane. One of others may have any number of members and is only read.
-    type: bool
-    default: true
-  acknowledge:
-    description: Codes of warnings that are listed as acknowledged, as C(ovn_verify_acknowledge) has them. The step verify_inventory checks them.
-    type: list
-    elements: str
-    default: []
-author:
-  - C5C3 contributors (@c5c3)
-"""
-
-EXAMPLES = r"""
-- name: Look at the installation as the role has seen it
-  ansible.builtin.debug:
-    msg: "{{ (hostvars | c5c3.ovn.verify_report(central=groups['ovn_central'], heartbeat=ovn_verify_heartbeat)).lines }}"
-"""
-
-RETURN = r"""
-_value:
-  description:
-    - C(format_version), C(managed), C(healthy), C(problems), C(warnings), C(findings) (each with its C(code)), C(lines) for people, and the facts behind them -
-      C(northbound), C(southbound), C(interconnection), C(northd), C(heartbeat), C(chassis), C(versions), C(certificates), C(addresses), C(neutron).
-    - The page C(docs/monitoring.md) of the collection has every key, the page C(docs/troubleshooting.md) every code.
-  type: dict
-  sample: {"format_version": 1, "healthy": true, "problems": [], "warnings": [], "findings": [], "lines": ["OVN is healthy"]}
-"""
 
 import typing as t
 
 from ..module_utils._api.chassis_status import DATAPATH_HEALTHY, READY, condition_of
 from ..module_utils._base.databases import DATABASES
+from ..module_utils._base.errors import Refused
 from ..module_utils._base.inventory import as_list, system_id_of
+from ..module_utils._base.query import run_query, text_or_data
+from ..module_utils._report.artifact import report_artifact
 from ..module_utils._report.installation import Host, Installation
 from ..module_utils._report.report import build_report
 from ..module_utils._roles.pki import chassis_have_role, is_present, shares_certificate
-from ..module_utils._roles.variables import Variables, backend_of
-from ..module_utils._roles.verify import unrecorded_hosts
-from ..plugin_utils._filters import as_filter
+from ..module_utils._roles.run_scope import limit_problem
+from ..module_utils._roles.variables import Hostvars, Variables, backend_of, hosts_by_backend, is_true
+from ..module_utils._roles.verify import ReportOptions, desired_state, unrecorded_hosts
+from ..plugin_utils._progress import print_lines
+from ..plugin_utils._role_action import RoleAction
+
+_ELSEWHERE = (
+    "The control plane is not in this inventory (ovn_central_elsewhere), so nothing was verified. "
+    "Run c5c3.ovn.verify with the inventory of the control plane."
+)
+# The sections of a report (docs/monitoring.md), of which nothing is known
+_SECTIONS = (
+    "managed",
+    "northbound",
+    "southbound",
+    "northd",
+    "heartbeat",
+    "chassis",
+    "versions",
+    "certificates",
+    "addresses",
+    "neutron",
+)
 
 
 def _members(variables: Variables) -> dict[str, int] | None:
@@ -142,9 +77,14 @@ def _host(variables: Variables) -> Host:
     return Host.of(variables.get("ovn_verify_info"), variables.get("ovn_verify_info_again"), _members(variables))
 
 
-@as_filter
+def nothing_verified(reason: str) -> dict[str, t.Any]:
+    """Return a report with all its keys that knows nothing, and says why."""
+    empty: dict[str, t.Any] = {name: [] for name in ("problems", "warnings", "findings", "interconnection")}
+    return {"format_version": 1, "healthy": None, **empty, **dict.fromkeys(_SECTIONS), "lines": [reason]}
+
+
 def verify_report(
-    hostvars: t.Mapping[str, Variables],
+    hostvars: Hostvars,
     central: t.Sequence[str],
     hypervisors: t.Sequence[str] | None = None,
     heartbeat: Variables | None = None,
@@ -158,7 +98,6 @@ def verify_report(
     managed: bool = True,
 ) -> dict[str, t.Any]:
     """The report of `build_report` on what the hosts have registered."""
-    # Each look into hostvars resolves all variables of the host, so one look has to do.
     machines = ((name, hostvars[name]) for name in hypervisors or ())
     present = [(name, variables) for name, variables in machines if is_present(variables)]
     clusters = cluster_chassis or {}
@@ -215,6 +154,60 @@ def verify_report(
     )
 
 
-class FilterModule:
-    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"verify_report": verify_report}
+class ActionModule(RoleAction):
+    ROLE = "ovn_verify"
+    _requires_connection = False
+
+    def step(self) -> dict[str, t.Any]:
+        options = self.options(ReportOptions)
+        asked = [host for host in options.central if "ovn_verify_info" in self.hostvars[host]]
+        report = self._report(options) if asked else nothing_verified(self._nothing_asked(options))
+        stats = {"data": report_artifact(report), "per_host": False, "aggregate": False}
+        return {"report": report, "ansible_stats": stats, **self._show(report, options.query)}
+
+    def _nothing_asked(self, options: ReportOptions) -> str:
+        if not options.central:
+            return _ELSEWHERE
+        if not is_true(self.variables, "ovn_verify_report_required", default=True):
+            limit = str(self.variables.get("ansible_limit") or "")
+            return limit_problem(self.variables["ansible_play_hosts_all"], options.central, limit)["note"]
+        raise Refused(
+            f"None of {', '.join(options.central)} was asked in this run, so there is nothing to report. Include the entry point member of "
+            "c5c3.ovn.ovn_verify on them before, as the playbook c5c3.ovn.verify does, and leave them in with --limit."
+        )
+
+    def _report(self, options: ReportOptions) -> dict[str, t.Any]:
+        desired = desired_state(self.variables["_ovn_verify_given"], self.hostvars, self.host)
+        first, clusters = desired["asked_from"], hosts_by_backend(options.hypervisors, self.hostvars)["kubernetes"]
+        return verify_report(
+            self.hostvars,
+            options.central,
+            options.hypervisors or None,
+            self._heartbeat(desired),
+            dict(zip(clusters, self.variables["ovn_verify_resources"]["results"])) if clusters else {},
+            options.certificate_days,
+            desired["northbound_endpoints"],
+            desired["neutron_southbound_endpoints"],
+            self.hostvars[first]["ovn_verify_info"].get("addresses") or () if first and options.addresses else (),
+            first,
+            options.acknowledge,
+            options.central_managed,
+        )
+
+    def _heartbeat(self, desired: Variables) -> Variables | None:
+        """Return the heartbeat of this run. An earlier one may have sent one that this one does not send."""
+        if desired["heartbeat_problem"]:
+            return {"msg": desired["heartbeat_problem"]}
+        if desired["cluster"]:
+            info: Variables = self.hostvars[desired["cluster"]]["ovn_verify_info"]
+            return t.cast("Variables", info.get("heartbeat", info))
+        return self.variables.get("ovn_verify_heartbeat")
+
+    def _show(self, report: dict[str, t.Any], query: str) -> dict[str, t.Any]:
+        """Print the report, or the texts that a query selects; return other data, which a callback plugin shows with its structure."""
+        selected = run_query(query, report) if query else report["lines"]
+        if text_or_data(selected) == "data":
+            return {"selected": selected}
+        lines = selected.splitlines() if isinstance(selected, str) else list(selected)
+        print_lines("\n".join(lines))
+        return {"lines": lines}
