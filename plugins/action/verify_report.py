@@ -15,7 +15,7 @@ from ..module_utils._report.installation import Host, Installation
 from ..module_utils._report.report import build_report
 from ..module_utils._roles.pki import chassis_have_role, is_present, shares_certificate
 from ..module_utils._roles.run_scope import limit_problem
-from ..module_utils._roles.variables import Hostvars, Variables, backend_of, hosts_by_backend, is_true
+from ..module_utils._roles.variables import Hostvars, Variables, backend_of, hosts_by_backend, is_true, members_of
 from ..module_utils._roles.verify import ReportOptions, desired_state, unrecorded_hosts
 from ..plugin_utils._progress import print_lines
 from ..plugin_utils._role_action import RoleAction
@@ -160,29 +160,31 @@ class ActionModule(RoleAction):
 
     def step(self) -> dict[str, t.Any]:
         options = self.options(ReportOptions)
-        asked = [host for host in options.central if "ovn_verify_info" in self.hostvars[host]]
-        report = self._report(options) if asked else nothing_verified(self._nothing_asked(options))
+        central = members_of(self.groups, "ovn_central")
+        asked = [host for host in central if "ovn_verify_info" in self.hostvars[host]]
+        report = self._report(central, options) if asked else nothing_verified(self._nothing_asked(central))
         stats = {"data": report_artifact(report), "per_host": False, "aggregate": False}
         return {"report": report, "ansible_stats": stats, **self._show(report, options.query)}
 
-    def _nothing_asked(self, options: ReportOptions) -> str:
-        if not options.central:
+    def _nothing_asked(self, central: list[str]) -> str:
+        if not central:
             return _ELSEWHERE
         if not is_true(self.variables, "ovn_verify_report_required", default=True):
             limit = str(self.variables.get("ansible_limit") or "")
-            return limit_problem(self.variables["ansible_play_hosts_all"], options.central, limit)["note"]
+            return limit_problem(self.variables["ansible_play_hosts_all"], central, limit)["note"]
         raise Refused(
-            f"None of {', '.join(options.central)} was asked in this run, so there is nothing to report. Include the entry point member of "
+            f"None of {', '.join(central)} was asked in this run, so there is nothing to report. Include the entry point member of "
             "c5c3.ovn.ovn_verify on them before, as the playbook c5c3.ovn.verify does, and leave them in with --limit."
         )
 
-    def _report(self, options: ReportOptions) -> dict[str, t.Any]:
+    def _report(self, central: list[str], options: ReportOptions) -> dict[str, t.Any]:
         desired = desired_state(self.variables["_ovn_verify_given"], self.hostvars, self.host)
-        first, clusters = desired["asked_from"], hosts_by_backend(options.hypervisors, self.hostvars)["kubernetes"]
+        hypervisors = members_of(self.groups, "ovn_hypervisors")
+        first, clusters = desired["asked_from"], hosts_by_backend(hypervisors, self.hostvars)["kubernetes"]
         return verify_report(
             self.hostvars,
-            options.central,
-            options.hypervisors or None,
+            central,
+            hypervisors or None,
             self._heartbeat(desired),
             dict(zip(clusters, self.variables["ovn_verify_resources"]["results"])) if clusters else {},
             options.certificate_days,

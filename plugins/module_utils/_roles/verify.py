@@ -22,8 +22,6 @@ FILES = ("private_key", "certificate", "ca_certificate")
 class ReportOptions:
     """Options with which the report is made and shown."""
 
-    central: list[str]
-    hypervisors: list[str]
     certificate_days: int
     addresses: bool
     acknowledge: list[str]
