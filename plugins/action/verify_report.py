@@ -13,8 +13,8 @@ from ..module_utils._base.query import run_query, text_or_data
 from ..module_utils._report.artifact import report_artifact
 from ..module_utils._report.installation import Host, Installation
 from ..module_utils._report.report import build_report
+from ..module_utils._roles.inventory_check import limit_problem
 from ..module_utils._roles.pki import chassis_have_role, is_present, shares_certificate
-from ..module_utils._roles.run_scope import limit_problem
 from ..module_utils._roles.variables import Hostvars, Variables, backend_of, hosts_by_backend, is_true, members_of
 from ..module_utils._roles.verify import ReportOptions, desired_state, unrecorded_hosts
 from ..plugin_utils._progress import print_lines

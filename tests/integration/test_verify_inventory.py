@@ -287,7 +287,7 @@ def test_filters_are_loaded_once_for_the_processes_of_all_tasks(
     """Not by each of them: that would be half a second of a processor for a task on a host."""
     (short_dir / "filter_plugins").mkdir()
     (short_dir / "filter_plugins" / "probe.py").write_text(PROBE)
-    name = "ansible_collections.c5c3.ovn.plugins.filter.verify_report"
+    name = "ansible_collections.c5c3.ovn.plugins.filter.raft_verdict"
     probe = {"ansible.builtin.debug": {"msg": f"{{{{ '{name}' | is_loaded }}}}"}}
     check: dict[str, t.Any] = {"c5c3.ovn.verify_inventory": {}}
     plays = [
