@@ -18,7 +18,7 @@ from conftest import Ran
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import Ports
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import members, settings
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import checks, settings
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import client
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import parse_record, render_files
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_cluster, ovn_cluster_info
@@ -148,7 +148,7 @@ class ControlPlane:
     ) -> None:
         """A record as an earlier run, or a restored backup, would leave it; `without` some of its keys."""
         ports = {"northbound": 6643, "southbound": 6644}
-        members = {
+        checks = {
             f"ovn-{database}-{index}": {
                 "address": f"tcp:ovn-{database}-{index}.ovn-{database}.{self.namespace}.svc.cluster.local:{ports[database]}",
                 "state": "expected",
@@ -159,7 +159,7 @@ class ControlPlane:
         content = {
             "format": 1,
             "database": database,
-            "members": members,
+            "members": checks,
             "revision": 1,
             "epoch": 1,
             "cid": None,
@@ -220,7 +220,7 @@ def running_pods(plane: ControlPlane, sizes: t.Mapping[str, int] | None = None) 
     """Pods that run, on addresses of this host; `sizes` is how many of each database there can be."""
     kubelet = Kubelet(plane.server, plane.namespace, sizes or SIZES)
     plane.monkeypatch.setattr(client, "Cluster", kubelet.cluster)
-    plane.monkeypatch.setattr(members, "raft_address", kubelet.address)
+    plane.monkeypatch.setattr(checks, "raft_address", kubelet.address)
     ports = dict(zip(SIZES, free_ports(2)))  # they listen on all addresses
     plane.monkeypatch.setattr(settings, "PORTS", {database: Ports(port, 0, port) for database, port in ports.items()})
     try:

@@ -15,11 +15,11 @@ from _waits import within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASE_NAMES, STEMS
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
-from ansible_collections.c5c3.ovn.plugins.module_utils._host.adopted_member import DISTRIBUTION_UNITS, AdoptedMember
 from ansible_collections.c5c3.ovn.plugins.module_utils._host.foreign_processes import (
     ControlPlaneProcess,
     find_processes,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._host.member import DISTRIBUTION_UNITS, AdoptedMember
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import check_before_changes
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record

@@ -17,7 +17,7 @@ from conftest import run
 from test_ovs_launcher import Node
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.examine_pod import EXAMINE, LAUNCHER
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.pod_contents import contents_command
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.pod_source import contents_command
 from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.relay_command import (
     LISTENERS,
     RelaySettings,

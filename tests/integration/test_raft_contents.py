@@ -14,7 +14,7 @@ from conftest import MakeCluster, Member, Ran, RunModule, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.pod_contents import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.pod_source import (
     contents_command,
     parse_contents,
 )

@@ -23,7 +23,7 @@ from conftest import until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import PORTS, Ports
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Unreachable
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import control_plane, handover, members
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import checks, control_plane, handover
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.handover import SouthboundHandover
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.pod_database import PodDatabase
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.relays import Relays
@@ -120,7 +120,7 @@ def site(
     kubelet = KubeletInLan(plane.server, plane.namespace, SIZES, (central, chassis), short_dir)
     try:
         plane.monkeypatch.setattr(client, "Cluster", kubelet.cluster)
-        plane.monkeypatch.setattr(members, "raft_address", kubelet.address)
+        plane.monkeypatch.setattr(checks, "raft_address", kubelet.address)
         plane.server.request("POST", f"/api/v1/namespaces/{plane.namespace}/secrets", kubelet.secret())
         yield Site(plane, kubelet, chassis)
     finally:

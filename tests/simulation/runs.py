@@ -13,7 +13,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import (
     Refused,
     TimedOut,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.members import first_replicas
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.checks import first_replicas
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record_checks import refuse_by_record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import (
     RoundProgress,

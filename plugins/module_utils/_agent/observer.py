@@ -24,9 +24,9 @@ from .._base.errors import OvnError
 from .._kubernetes.rollout_progress import PendingItem, pending_items
 from .._raft.record import parse_record
 from .._raft.verdict import Verdict
-from .alive_file import is_alive, touch
 from .api_client import Api, Mirror
 from .debounce import ActiveNorthd, leading_pod
+from .files import is_alive, touch
 from .log import Log
 from .metrics_server import serve_metrics
 from .observer_loop import ObserverLoop, run_observer

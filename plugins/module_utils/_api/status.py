@@ -17,10 +17,9 @@ from .._raft.answer import host_of
 from .._raft.verdict import Verdict
 from .._raft.view import majority
 from .certificate_status import CERTIFICATE, ObservedCertificates, certificate_condition, first_end
-from .conditions import StatusCondition
+from .conditions import StatusCondition, repeat_condition
 from .leader_labels import leader_of
 from .operator_status import HYPERVISOR_CLUSTERS, RECONCILED
-from .relay_status import RELAYS, relays_condition
 from .status_conditions import (
     CLAIMS,
     LONGEST,
@@ -33,6 +32,28 @@ from .status_conditions import (
     schema_condition,
     up_to_date_condition,
 )
+
+# The condition of the relays, to which chassis connect. Pure.
+
+RELAYS = "RelaysReady"
+
+
+def relays_condition(
+    problems: t.Mapping[str, str] | None, before: t.Mapping[str, t.Any] | None
+) -> StatusCondition | None:
+    """Return the condition; none without relays. `problems` has why the relay of an endpoint does not serve, empty if it does; None: nobody has asked."""
+    if problems is None:
+        return repeat_condition(before) if before else None
+    if not problems:
+        return None
+    absent = {endpoint: why for endpoint, why in problems.items() if why}
+    message = f"{len(problems) - len(absent)} of {len(problems)} relays serve chassis."
+    if not absent:
+        return StatusCondition(RELAYS, "True", "AllServe", message)
+    listed = " ".join(f"{endpoint} does not: {why}." for endpoint, why in sorted(absent.items()))
+    advice = "Look at the container relay of that pod, and run c5c3.ovn.central if members of before the relays serve."
+    return StatusCondition(RELAYS, "False", "NotServing", f"{message} {advice} {listed}"[:LONGEST])
+
 
 # Those that Ready stands for: chassis come and go, and old pods or an old schema serve as well.
 _CONTROL_PLANE = ("NorthboundReady", "SouthboundReady", "NorthdReady")

@@ -17,10 +17,10 @@ from .._kubernetes.timestamps import unix_seconds
 from .._raft.cluster_witness import ClusterWitness, differs_meaningfully, merge_cluster_witness
 from .._raft.gates import gate_reason
 from .._raft.observation import Observation
-from .._raft.patience import FINDS_OTHERS_IN_PODS_SECONDS
 from .._raft.plan import plan_round, predict_rounds
 from .._raft.record import Record
 from .._raft.rounds import converge
+from .._raft.sizing import FINDS_OTHERS_IN_PODS_SECONDS
 from .._raft.step import Round, Step, Unexamined, find_unexamined
 from .observed_members import ObservedDatabase
 from .relays import Handover, Relays, is_rollout, relays_to_await

@@ -20,7 +20,7 @@ from .._raft.ask import answer_of_server, problem_of
 from .._raft.cluster_witness import ClusterWitness, parse_cluster_witness
 from .._raft.observation import Observation
 from .._raft.parse import parse_cluster_status
-from .._raft.patience import LOADING_SECONDS
+from .._raft.sizing import LOADING_SECONDS
 from .._raft.start_check import Space, find_space_problem
 from .._raft.witness import Witness, number_or_none, parse_witness
 

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import typing as t
 
 from .._agent.archive import build_archive
+from .._api.chassis_settings import DEFAULT
 from .._api.names import CONFIG_NAME, POD_SECURITY, Object
+from .._base.errors import OvnError, TimedOut, Unreachable
 from .._kubernetes.apply import ObjectChange, converge, delete, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied
 from .._kubernetes.progress import Progress
+from .._kubernetes.timestamps import format_timestamp
 from .._manifests.hypervisor_pods import LAUNCHER, SCRIPTS, SETTINGS
 from .._manifests.hypervisors import CONTROLLER, OVS, hypervisor_manifests, settings_manifest
 from .._manifests.image_pull import IMAGE_PULL
@@ -25,7 +29,31 @@ from .observed_state import RIGHTS, ObservedHypervisors, add_address, chassis_de
 from .plan import MOST_LISTED, HypervisorPlan
 from .resources import KIND, address_of, chassis_manifest
 from .settings import Chassis, settings_files
-from .trigger_sync import trigger_config_sync
+from .wait import our_pods
+
+# Makes new settings reach the agents at once: a kubelet syncs ConfigMaps once a minute, and whenever a pod of its node changes.
+
+
+def trigger_config_sync(
+    cluster: Cluster, desired: DesiredHypervisors, chassis: t.Iterable[Chassis], settings: ObjectChange
+) -> None:
+    """Annotate the pods of the agents whose settings have changed."""
+    before, after = ((side or {}).get("data") or {} for side in (settings.before, settings.after))
+    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    stamp = format_timestamp(datetime.datetime.now(datetime.timezone.utc))
+    patch = {"metadata": {"annotations": {"ovn.c5c3.io/settings": stamp}}}
+    labels = f"{our_pods(desired.name)},app.kubernetes.io/component=controller"
+    if not changed & {DEFAULT, *(one.node.name for one in chassis)}:
+        return
+    for pod in cluster.list("v1", "Pod", desired.namespace, labels=labels):
+        if DEFAULT in changed or pod["spec"].get("nodeName") in changed:
+            try:
+                cluster.patch("v1", "Pod", pod["metadata"]["name"], desired.namespace, patch)
+            except (TimedOut, Unreachable):  # one limit of time is enough for what is only faster this way
+                return
+            except OvnError:  # the pod may just have gone
+                continue
+
 
 _KNOWN_LATER = "known when the node registers"  # in the place of an address that check mode cannot know
 

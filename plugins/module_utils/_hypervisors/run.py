@@ -12,10 +12,9 @@ from .._api.names import Object
 from .._api.service_accounts import accounts_in_use, given_accounts
 from .._base.deadline import Deadline
 from .._base.errors import InvalidInput, OvnError, TimedOut, Unreachable
-from .._kubernetes.access_review import denied_accesses
+from .._kubernetes.access_review import denied_accesses, missing_account_problem
 from .._kubernetes.client import Cluster
 from .._kubernetes.progress import Progress
-from .._kubernetes.service_accounts import missing_account_problem
 from .._kubernetes.version import check_tokens, check_version
 from .._manifests.hypervisors import CONTROLLER, OVS
 from .._manifests.image_pull import images_to_pull

@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import logging
+import math
+import threading
 import time
 import typing as t
 
@@ -11,7 +15,109 @@ from .._base.errors import OvnError, Refused
 from .._kubernetes.client import Cluster
 from .events import Events
 from .metrics import Metrics
-from .worker import Worker
+
+# One thread for each place, so that one that is away holds nobody up.
+
+# When a place is worked on next. Pure: times come in, and go out.
+
+SETTLE = 0.5  # seconds after a change: edits come in groups
+INTERVAL = 5.0  # at least, between the end of a run and the beginning of the next one for the same reason
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0  # after a failure, doubled with each one
+
+
+@dataclasses.dataclass
+class Schedule:
+    """`due` is when the next run begins, on a monotonic clock. All times and `resync` are in seconds."""
+
+    resync: float
+    due: float = math.inf
+    failures: int = 0
+    not_before: float = 0.0
+    is_urgent: bool = False  # something of what has come since the run began
+
+    def wake(self, now: float, *, urgent: bool = False) -> None:
+        """Something has changed. `urgent` is what somebody has declared, which may put right what made the last run fail: it does not wait for the pause."""
+        moment = now + SETTLE
+        self.is_urgent = self.is_urgent or urgent
+        self.due = min(self.due, moment if urgent else max(moment, self.not_before))
+
+    def begin(self) -> None:
+        """A run begins: what has woken it so far is dealt with."""
+        self.due, self.is_urgent = math.inf, False
+
+    def end(self, now: float, *, failed: bool) -> None:
+        """A run has ended. What came meanwhile is looked at once more: after a failure with the pause, unless it is urgent."""
+        self.failures = self.failures + 1 if failed else 0
+        pause = min(FIRST_PAUSE * 2 ** min(self.failures - 1, 10), LONGEST_PAUSE) if failed else INTERVAL
+        self.not_before = now + pause
+        if failed:
+            self.due = min(self.due, self.not_before) if self.is_urgent else self.not_before
+        elif self.due < math.inf:
+            self.due = max(self.due, self.not_before)
+        self.due = min(self.due, now + self.resync)
+
+
+_LOG = logging.getLogger("c5c3.ovn.operator")
+
+
+class Worker:
+    """Calls `work` whenever it is due, one at a time; `work` returns whether it has succeeded."""
+
+    def __init__(self, name: str, work: t.Callable[[], bool], resync: float) -> None:
+        self.name, self._work = name, work
+        self._schedule, self._changed = Schedule(resync), threading.Condition()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> Worker:
+        self._thread.start()
+        return self
+
+    @property
+    def is_due(self) -> bool:
+        with self._changed:
+            return self._schedule.due <= time.monotonic()
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive() or self._stopped
+
+    def wake(self, *, urgent: bool = False) -> None:
+        with self._changed:
+            self._schedule.wake(time.monotonic(), urgent=urgent)
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Begin no further run. One that runs goes on to its end."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def join(self, timeout: float) -> bool:
+        """Wait until its last run has ended, and return whether it has."""
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while self._await_due():
+            succeeded = False
+            try:
+                succeeded = self._work()
+            except Exception:  # a fault of ours: it is told, and tried again like every failure
+                _LOG.exception("%s: the run ended by an error that nobody has expected", self.name)
+            with self._changed:
+                self._schedule.end(time.monotonic(), failed=not succeeded)
+
+    def _await_due(self) -> bool:
+        """Return True when the next run is to begin, False once it is stopped."""
+        with self._changed:
+            while not self._stopped:
+                left = self._schedule.due - time.monotonic()
+                if left <= 0:
+                    self._schedule.begin()
+                    return True
+                self._changed.wait(min(left, 3600.0))
+            return False
 
 
 class Options(t.NamedTuple):

@@ -9,10 +9,9 @@ from .._api.names import Object
 from .._api.service_accounts import accounts_in_use, central_accounts, given_accounts
 from .._api.spec import ClusterSpec, parse_spec
 from .._base.errors import BadAnswer, CertificateProblem, InvalidInput, OvnError, Refused, TimedOut, Unreachable
-from .._kubernetes.access_review import denied_accesses, user_name
+from .._kubernetes.access_review import denied_accesses, missing_accounts, user_name
 from .._kubernetes.command import COMMAND_SECONDS
 from .._kubernetes.compare import is_applied
-from .._kubernetes.service_accounts import missing_accounts
 from .._kubernetes.version import read_version
 from .._manifests.image_contract import command_for, used_images
 from .cluster_findings import Finding, Kind

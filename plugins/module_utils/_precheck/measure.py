@@ -3,21 +3,154 @@
 
 from __future__ import annotations
 
+import importlib.util
+import pathlib
+import socket
+import struct
 import time
 import typing as t
 
+from .._base.errors import OvnError
+from .._base.ip_addresses import canonical
 from .._chassis.datapath_reader import DatapathWatch
 from .._chassis.local_rows import read_chassis, read_registered
 from .._host.foreign_processes import find_processes
 from .._host.openvswitch import DATABASE_FILE, as_facts, observe_switches
-from .._machine.apt_commands import apt_commands
+from .._machine.apt_commands import Run, apt_commands
 from .._machine.commands import Commands
-from .._machine.proc import running_programs
-from .packages import read_packages
+from .._machine.installed_packages import read_candidates, read_sources, read_status, read_versions
+from .._machine.package_plan import desired_versions, unsatisfied
+from .._machine.package_versions import matches, version_key
+from .._machine.proc import holders_of, running_programs
 from .reachability import connect_all, read_local
-from .sockets import read_listeners
 from .system import CHASSIS_UNIT, MEMBER_UNIT, own_units, read_file_systems, read_modules, read_system
 from .tunnels import own_addresses, probe_paths, read_interfaces, tunnel_devices, underlay_of
+
+# Sockets of a Linux host from /proc/net: who listens at a port. Read only.
+
+_LISTENS = "0A"  # the state of a TCP socket in /proc/net/tcp
+
+
+class Socket(t.NamedTuple):
+    """A socket that is bound; `inode` is 0 for one of the kernel."""
+
+    address: str
+    port: int
+    inode: int
+
+
+def parse_sockets(text: str, state: str = "") -> list[Socket]:
+    """Return the sockets in the text of /proc/net/tcp, udp, tcp6 or udp6 (proc(5)), only those in this state if one is given."""
+    sockets = []
+    for line in text.splitlines()[1:]:
+        fields = line.split()
+        if len(fields) < 10 or (state and fields[3] != state):
+            continue
+        address, _colon, port = fields[1].partition(":")
+        sockets.append(Socket(_address(address), int(port, 16), int(fields[9])))
+    return sockets
+
+
+def _address(text: str) -> str:
+    """Return the address of words of 32 bits, each in the byte order of the machine."""
+    words = [struct.pack("=I", int(text[index : index + 8], 16)) for index in range(0, len(text), 8)]
+    return canonical(socket.inet_ntop(socket.AF_INET if len(words) == 1 else socket.AF_INET6, b"".join(words)))
+
+
+def read_listeners(
+    tcp_ports: t.Collection[int], udp_ports: t.Collection[int], likely: t.Iterable[int]
+) -> list[dict[str, t.Any]]:
+    """Return who listens at these ports, on any address, with the process as far as it can be found, most likely one of `likely`."""
+    found = []
+    for protocol, ports, state in (("tcp", tcp_ports, _LISTENS), ("udp", udp_ports, "")):
+        for name in (protocol, f"{protocol}6"):
+            try:
+                text = pathlib.Path("/proc/net", name).read_text(encoding="ascii")
+            except OSError:
+                continue
+            found += [(protocol, one) for one in parse_sockets(text, state) if one.port in ports]
+    inodes = {one.inode for _protocol, one in found if one.inode}
+    holders = holders_of(inodes, likely)
+    return [
+        {
+            "protocol": protocol,
+            "address": one.address,
+            "port": one.port,
+            "holder": holders[one.inode].as_dict() if one.inode in holders else None,
+        }
+        for protocol, one in found
+    ]
+
+
+# Whether a host has the packages that it needs, or could get them. Asks dpkg and apt, refreshes nothing.
+
+
+def read_packages(
+    run: Run | None,
+    packages: t.Sequence[str],
+    seconds: float,
+    *,
+    library: t.Sequence[str] = (),
+    repository: t.Sequence[str] = (),
+    proxy: str = "",
+) -> dict[str, t.Any]:
+    """Return `installed` and `candidates` (package to version). If one has to be installed: whether the `index` has the lists of all sources, its `index_age`
+    in seconds, which `archives` answer and which of the `repository`, and which are `unprobed` because nobody can connect to them.
+
+    `library` are packages that are needed, too, if this Python cannot read certificates (`library_missing`).
+    `repository` are URIs of a source that the run adds, `proxy` is that of the run. `run` is None on a host without apt, of which nothing is known.
+    `problem` says why dpkg or apt could not be asked, empty if they could.
+    """
+    library_missing = importlib.util.find_spec("cryptography") is None
+    facts: dict[str, t.Any] = {
+        "manager": "apt" if run else "",
+        "installed": {},
+        "candidates": {},
+        "library_missing": library_missing,
+        "index": True,
+        "index_age": 0.0,
+        "archives": [],
+        "repository": [],
+        "unprobed": [],
+        "problem": "",
+    }
+    try:
+        desired = desired_versions([*packages, *(library if library_missing else ())], {})
+        if not run or not desired:
+            return facts
+        there = read_status(run).installed
+        facts["installed"] = {name: there[name].version for name in desired if name in there}
+        lacking = {name: desired[name] for name in unsatisfied(desired, facts["installed"])}
+        facts["candidates"] = _candidates(run, lacking)
+        return {**facts, **_ask_archives(run, seconds, repository, proxy)} if lacking else facts
+    except OvnError as e:
+        return {**facts, "problem": str(e)}
+
+
+def _candidates(run: Run, lacking: t.Mapping[str, str]) -> dict[str, str]:
+    """Return the version of each package that a run would install, without those that no list has in the version that is declared."""
+    pinned = [name for name, pattern in lacking.items() if pattern]
+    found = read_candidates(run, [name for name in lacking if name not in pinned])
+    for name, versions in read_versions(run, pinned).items():
+        fitting = [version for version in versions if matches(version, lacking[name])]
+        if fitting:
+            found[name] = max(fitting, key=version_key)
+    return found
+
+
+def _ask_archives(run: Run, seconds: float, repository: t.Sequence[str], proxy: str) -> dict[str, t.Any]:
+    sources = read_sources(run, repository, proxy)
+    places = [*sources.archives.places, *sources.added.places]
+    answers = connect_all([{"host": host, "address": host, "port": port} for host, port in places], seconds)
+    count = len(sources.archives.places)
+    return {
+        "index": sources.complete,
+        "index_age": sources.age,
+        "archives": answers[:count],
+        "repository": answers[count:],
+        "unprobed": list(dict.fromkeys([*sources.archives.unprobed, *sources.added.unprobed])),
+    }
+
 
 _DAEMONS = ("ovsdb-server", "ovs-vswitchd", "ovn-controller", "ovn-northd")
 

@@ -18,8 +18,8 @@ from .._ovsdb.unixctl import appctl
 from .answer import Answer
 from .ask import ask_member
 from .observation import DISK_MISSING, Observation
-from .patience import FINDS_OTHERS_SECONDS, LOADING_SECONDS
 from .record_dir import read_record
+from .sizing import FINDS_OTHERS_SECONDS, LOADING_SECONDS
 from .start_check import Space, find_host_problem, find_start_problem, measure_space
 from .step_errors import check_unresponsive, is_listed, not_joined_error, read_progress, still_listed_error
 from .witness import Witness, number_or_none, parse_witness

@@ -8,12 +8,14 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.certificate_status import ObservedCertificates
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.conditions import StatusCondition
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.operator_status import TargetOutcome, operator_status
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.status import (
     cluster_status,
     machines_status,
     members_of,
     pod_of,
+    relays_condition,
     rolled_out,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.status_conditions import ChassisCount
@@ -485,3 +487,30 @@ def test_the_address_of_a_dead_member_is_named(say: Say, endpoints: str, told: s
     assert "no answer" not in words(
         status(whole, whole, endpoints={**ENDPOINTS, "northbound": endpoints}), "NorthboundReady"
     )
+
+
+BEFORE = {"type": "RelaysReady", "status": "True", "reason": "AllServe", "message": "3 of 3 relays serve chassis."}
+
+
+@pytest.mark.parametrize(
+    ("problems", "status", "reason"),
+    [
+        pytest.param({"ssl:a:6642": "", "ssl:b:6642": ""}, "True", "AllServe", id="all serve"),
+        pytest.param({"ssl:a:6642": "", "ssl:b:6642": "no answer"}, "False", "NotServing", id="one does not"),
+    ],
+)
+def test_it_counts_them(problems: dict[str, str], status: str, reason: str) -> None:
+    found = relays_condition(problems, None)
+    assert found is not None
+    assert found[:3] == ("RelaysReady", status, reason)
+    assert ("1 of 2 relays" in found.message) is (status == "False")
+    assert ("ssl:b:6642 does not: no answer." in found.message) is (status == "False")
+
+
+def test_who_has_not_asked_keeps_what_was_found() -> None:
+    assert relays_condition(None, BEFORE) == StatusCondition(*BEFORE.values())
+    assert relays_condition(None, None) is None
+
+
+def test_without_relays_there_is_none() -> None:
+    assert relays_condition({}, BEFORE) is None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import typing as t
 
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._machine.commands import Answer, Commands
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck import measure
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck import measure as measuring
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measure import Socket, parse_sockets, read_packages
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.system import CHASSIS_UNIT, MEMBER_UNIT
 
 PEERS = [{"host": "db2", "address": "192.0.2.12", "ports": [6641]}]
@@ -63,3 +66,110 @@ def test_paths_are_measured_for_what_is_new(
     monkeypatch.setattr(measuring, "probe_paths", lambda _source, given, _size: paths.extend(given))
     measuring.measure({**NONE, **declared}, NoCommands())
     assert (len(peers), len(paths)) == asked
+
+
+POLICY = "ovn-host:\n  Candidate: 23.03.1-1\npython3-cryptography:\n  Candidate: 38.0.4-3\n"
+MADISON = "".join(
+    f" ovn-host | {version} | http://deb.example.com/x x/main amd64 Packages\n"
+    for version in ("25.03.0-1", "25.03.1-1", "26.03.0-1")
+)
+URIS = "'http://deb.example.com/x/InRelease' name_InRelease 0 \n"
+
+
+class Host:
+    """dpkg and apt of a host with these packages; `asked` are their commands."""
+
+    def __init__(self, **installed: str) -> None:
+        self.installed = installed
+        self.asked: list[str] = []
+
+    def run(self, *command: str) -> str:
+        self.asked.append(" ".join(command[:2]))
+        if command[0] == "dpkg-query":
+            return "".join(f"{name}\tinstall\tinstalled\t{one}\t\n" for name, one in self.installed.items())
+        return {"policy": POLICY, "madison": MADISON, "update": URIS}.get(command[1], "")
+
+
+@pytest.fixture
+def probed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Places that were connected to, all of which answer."""
+    found: list[tuple[str, int]] = []
+
+    def connect(peers: t.Sequence[t.Mapping[str, t.Any]], _seconds: float) -> list[dict[str, t.Any]]:
+        found.extend((peer["address"], peer["port"]) for peer in peers)
+        return [dict(peer, state="connected", error="") for peer in peers]
+
+    monkeypatch.setattr(measure, "connect_all", connect)
+    monkeypatch.delenv("http_proxy", raising=False)
+    return found
+
+
+def test_a_host_that_has_everything_is_asked_once(probed: list[tuple[str, int]]) -> None:
+    host = Host(**{"ovn-host": "25.03.0-1"})
+    found = read_packages(host.run, ["ovn-host=25.03.*"], 1, repository=["http://ovn.example.com"])
+    assert (host.asked, probed) == (["dpkg-query --show"], [])
+    assert found["installed"] == {"ovn-host": "25.03.0-1"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "candidates"),
+    [
+        pytest.param("ovn-host", {"ovn-host": "23.03.1-1"}, id="what apt would install"),
+        pytest.param("ovn-host=25.03.*", {"ovn-host": "25.03.1-1"}, id="the newest one of a pattern"),
+        pytest.param("ovn-host=24.*", {}, id="no source has it"),
+    ],
+)
+def test_what_would_be_installed(probed: list[tuple[str, int]], spec: str, candidates: dict[str, str]) -> None:
+    found = read_packages(Host().run, [spec], 1, repository=["http://ovn.example.com:81/x"])
+    assert {name: one for name, one in found["candidates"].items() if name == "ovn-host"} == candidates
+    assert probed == [("deb.example.com", 80), ("ovn.example.com", 81)]
+    assert [len(found[name]) for name in ("archives", "repository")] == [1, 1]
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.usefixtures("probed")
+def test_packages_of_a_library_that_python_has_are_not_looked_for(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: object() if there else None)
+    host = Host(**{"ovn-host": "25.03.0-1"})
+    found = read_packages(host.run, ["ovn-host"], 1, library=["python3-cryptography"])
+    assert found["library_missing"] is not there
+    assert ("python3-cryptography" in found["candidates"]) is not there
+    assert (len(host.asked) > 1) is not there
+
+
+TCP = """\
+  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:19F1 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1 0000000000000000 100 0 0 10 0
+   1: 0100007F:19F1 0100007F:8000 01 00000000:00000000 00:00000000 00000000     0        0 4712 1 0000000000000000 100 0 0 10 0
+   2: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 99 1 0000000000000000 100 0 0 10 0
+"""
+TCP6 = """\
+  sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 00000000000000000000000000000000:19F2 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 5000 1 0 100 0 0 10 0
+   1: B80D0120000000000000000001000000:19F3 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 5001 1 0 100 0 0 10 0
+"""
+UDP = """\
+   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
+  412: 00000000:17C1 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 0 2 0000000000000000 0
+"""
+
+
+def test_only_listening_sockets_count() -> None:
+    assert parse_sockets(TCP, "0A") == [Socket("127.0.0.1", 6641, 4711), Socket("0.0.0.0", 22, 99)]
+
+
+def test_addresses_of_ipv6() -> None:
+    assert parse_sockets(TCP6, "0A") == [Socket("::", 6642, 5000), Socket("2001:db8::1", 6643, 5001)]
+
+
+def test_an_address_of_ipv4_in_ipv6() -> None:
+    mapped = TCP6.replace("B80D0120000000000000000001000000", "0000000000000000FFFF0000010200C0")
+    assert Socket("192.0.2.1", 6643, 5001) in parse_sockets(mapped, "0A")
+
+
+def test_a_socket_of_the_kernel_has_no_inode() -> None:
+    assert parse_sockets(UDP) == [Socket("0.0.0.0", 6081, 0)]
+
+
+def test_nothing_is_nothing() -> None:
+    assert parse_sockets("") == []

@@ -1,4 +1,4 @@
-"""Who is connected to the port of chassis before relays take it over."""
+"""What is said when chassis get a role, or lose it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,90 @@ from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused, Unreachable
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.chassis_port_clients import check_clients
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.checks import (
+    check_clients,
+    first_replicas,
+    role_change,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired import DesiredCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.command import ExecResult
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
+
+ROLE = {"relay": {"rbac": True}}
+PLAIN = {"tls": {"enabled": False}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        pytest.param(None, ROLE, "", id="a new control plane"),
+        pytest.param(ROLE, ROLE, "", id="as it was"),
+        pytest.param({}, {}, "", id="without a role"),
+        pytest.param({}, ROLE, "chassis get the role", id="chassis get it"),
+        pytest.param({**ROLE, **PLAIN}, ROLE, "chassis get the role", id="there was no TLS"),
+        pytest.param(ROLE, {}, "chassis lose the role", id="chassis lose it"),
+        pytest.param(ROLE, {**ROLE, **PLAIN}, "chassis lose the role", id="TLS goes"),
+    ],
+)
+def test_a_change_is_told(before: dict[str, t.Any] | None, after: dict[str, t.Any], words: str) -> None:
+    spec = parse_spec(after, name="ovn", namespace="net")
+    message = role_change(before, DesiredCluster("ovn", "net", after, spec, {}, "cluster.local", {}))
+    assert bool(message) is bool(words)
+    assert words in message
+
+
+CID = "aaaaaaaa-1111-4111-8111-111111111111"
+WANTED = DesiredCluster("ovn", "x", {}, parse_spec({}, name="ovn", namespace="x"), {}, "cluster.local", {})
+
+
+def live(claims: t.Sequence[int], replicas: int | None = None) -> ObservedCluster:
+    names = [("PersistentVolumeClaim", "v1", f"data-ovn-northbound-{index}") for index in claims]
+    index: dict[t.Any, t.Any] = {(api, kind, "x", name): {} for kind, api, name in names}
+    if replicas is not None:
+        index["apps/v1", "StatefulSet", "x", "ovn-northbound"] = {"spec": {"replicas": replicas}}
+    return ObservedCluster("ovn", "x", {}, None, index)
+
+
+def record(*states: str, cid: str | None = CID) -> Record:
+    members = {f"ovn-northbound-{n}": Member(f"tcp:{n}", t.cast(t.Any, state)) for n, state in enumerate(states)}
+    return Record("northbound", members, cid=cid)
+
+
+@pytest.mark.parametrize(
+    ("there", "recorded", "count"),
+    [
+        (live([]), None, 0),
+        (live([0, 2]), None, 3),
+        (live([], 2), None, 2),
+        (live([0]), record("expected", "expected", "expected", cid=None), 1),
+        (live([]), record("confirmed", "expected", "expected"), 1),
+        (live([0, 1]), record("confirmed", "expected", "expected"), 2),
+        (live([0, 1, 2]), record("confirmed", "confirmed", "expected"), 3),
+        (live([]), record("confirmed", "replacing", "leaving"), 3),
+        (live([0, 1, 2]), record("confirmed"), 3),
+        (live([0, 1, 2, 3, 4]), record("confirmed", "confirmed", "confirmed"), 3),
+        (live([0, 1, 2, 3]), record("confirmed", "confirmed", "confirmed", "absent"), 3),
+    ],
+    ids=[
+        "nothing",
+        "claims without a record: all up to the last one",
+        "pods that are there stay",
+        "a first run that was cut off",
+        "members that are expected and have nothing come one by one",
+        "a member that is expected and has a claim may have joined",
+        "so may the last one",
+        "members on their way in or out",
+        "declared members with claims of an earlier installation",
+        "claims of members that are not declared",
+        "the claim of a member that was removed",
+    ],
+)
+def test_every_member_that_may_have_data_has_its_pod(
+    there: ObservedCluster, recorded: Record | None, count: int
+) -> None:
+    assert first_replicas(WANTED, there, "northbound", recorded) == count
+
 
 MEMBER, NODE, TUNNEL, NORTHD, NEUTRON = "10.0.0.1", "192.0.2.1", "198.51.100.1", "10.0.0.9", "10.0.7.7"
 MEMBERS = [f"ovn-southbound-{index}" for index in range(2)]

@@ -10,7 +10,7 @@ import pytest
 from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused, TimedOut
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.ask_pods import ask_pods
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.pod_source import ask_pods
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.ask import AskResult

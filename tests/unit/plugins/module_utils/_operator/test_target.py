@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._operator.schedule import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._operator.target import (
     INTERVAL,
     LONGEST_PAUSE,
     SETTLE,

@@ -10,7 +10,7 @@ from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.chassis_settings import DEFAULT
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused, TimedOut, Unreachable
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.trigger_sync import trigger_config_sync
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.objects import trigger_config_sync
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import ObjectChange
 
 LABELS = {
