@@ -62,8 +62,9 @@ def _chassis_certificate(variables: Variables) -> Variables | None:
     read: Variables | None = variables.get("ovn_verify_chassis")
     if read and backend_of(variables) == "host":  # empty without TLS, missing in a failed call
         read = next(iter(read.get("certificates") or ()), None)
-    if read is None and not variables.get("ovn_hypervisor_certificate_due", True):
-        read = next(iter((variables.get("ovn_hypervisor_found") or {}).get("certificates") or ()), None)
+    checked: Variables = variables.get("ovn_hypervisor_check") or {}
+    if read is None and not checked.get("certificate_due", True):
+        read = next(iter(checked.get("certificates") or ()), None)
     return read
 
 

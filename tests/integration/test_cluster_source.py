@@ -209,10 +209,16 @@ SHOWN = [
                 "when": "inventory_hostname == 'rack'",
             },
             {
+                "c5c3.ovn.hypervisor_resource": None,
+                "register": "of_machine",
+                "when": "inventory_hostname == 'machine'",
+            },
+            {
                 "ansible.builtin.copy": {
                     "dest": "{{ shown }}/{{ inventory_hostname }}.json",
-                    "content": "{{ {'spec': _ovn_hypervisor_desired.spec | default({}), 'types': ovn_hypervisor_encapsulation_type,"
-                    " 'mappings': _ovn_hypervisor_desired.bridge_mappings | default('none of a machine')} | to_json }}",
+                    "content": "{{ {'spec': {} if inventory_hostname == 'machine' else _ovn_hypervisor_desired.spec,"
+                    " 'types': (of_machine.chassis | default({})).encapsulation_type | default(ovn_hypervisor_encapsulation_type),"
+                    " 'mappings': (of_machine.chassis | default({})).bridge_mappings | default('none of a machine')} | to_json }}",
                     "mode": "0600",
                 },
                 "become": False,

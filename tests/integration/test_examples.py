@@ -24,8 +24,13 @@ COMPUTED = {
     },
     "ovn_hypervisors": {
         "ovn_pki": ("_ovn_pki_desired_computed", "_ovn_pki_desired_computed"),
-        "ovn_hypervisor": ("_ovn_hypervisor_desired", "_ovn_hypervisor_desired"),
+        "ovn_hypervisor": ("_ovn_hypervisor_central", "_ovn_hypervisor_desired"),
     },
+}
+
+# Steps that compute the desired state of a machine and connect to nothing
+STEPS: dict[str, list[dict[str, t.Any]]] = {
+    "ovn_hypervisors": [{"c5c3.ovn.hypervisor_resource": None, "when": "ovn_backend | default('host') == 'host'"}]
 }
 
 
@@ -52,7 +57,10 @@ def plays() -> list[dict[str, t.Any]]:
                 "vars": {"ovn_pki_certificate": "central" if group == "ovn_central" else "chassis"},
                 # Nothing of them but their defaults and variables
                 "roles": [{"role": f"c5c3.ovn.{role}", "when": False} for role in roles],
-                "tasks": [task for role, computed in roles.items() for task in check_role(role, *computed)],
+                "tasks": [
+                    *(task for role, computed in roles.items() for task in check_role(role, *computed)),
+                    *STEPS.get(group, []),
+                ],
             }
         )
     return found

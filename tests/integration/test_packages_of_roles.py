@@ -21,14 +21,19 @@ class Role:
         self.play, self.name = play, name
 
     def __call__(self, *arguments: str, **variables: t.Any) -> bool:
-        prefix = f"ovn_{self.name}"
+        parts = {
+            "central": [
+                ("host_packages", {"ovn_central_packages_tasks": "plan"}),
+                ("host_packages", {"ovn_central_packages_tasks": "install"}),
+            ],
+            "hypervisor": [("host_check", {}), ("host_packages", {})],
+        }
         tasks = [
             {
-                "name": f"Include {do}",
-                "ansible.builtin.include_role": {"name": f"c5c3.ovn.{prefix}", "tasks_from": "host_packages"},
-                "vars": {f"{prefix}_packages_tasks": do},
+                "ansible.builtin.include_role": {"name": f"c5c3.ovn.ovn_{self.name}", "tasks_from": file},
+                "vars": variables_of,
             }
-            for do in ("plan", "install")
+            for file, variables_of in parts[self.name]
         ]
         options = {"ovn_central_members": ["h1"], **variables}
         return self.play.run([{"hosts": "all", "gather_facts": False, "tasks": tasks}], *arguments, **options)

@@ -72,3 +72,73 @@ def controller_state(
     tls = file_arguments(tls_files) if names_files else []
     command = " ".join(controller_command(program, database, CONTROLLER_LOG, pid_file, tls))
     return {"command": command, "sandbox": sandbox, "revision": sandbox_revision(command, sandbox)}
+
+
+def controller_unit(state: t.Mapping[str, t.Any], data: t.Mapping[str, t.Any]) -> str:
+    """Return the unit of ovn-controller. `state` is that of the machine, `data` the paths and units of its distribution."""
+    controller = state["controller"]
+    sandbox = "".join(f"{line}\n" for line in controller["sandbox"])
+    return f"""# Written by Ansible: changes are lost.
+[Unit]
+Description=OVN controller of this chassis
+Documentation=man:ovn-controller(8)
+# No Requires= and no PartOf=: ovn-controller survives a restart of Open vSwitch, and must not end with it.
+Wants={state["wanted_unit"]}
+After=network.target ovsdb-server.service ovs-vswitchd.service {data["openvswitch_service"]}
+StartLimitIntervalSec=0
+
+[Service]
+Type=exec
+# Shared with other OVN daemons of this machine, so it outlives this unit.
+RuntimeDirectory={data["runtime_directory"]}
+RuntimeDirectoryPreserve=yes
+LogsDirectory=ovn
+# A process with another digest runs with old settings: the next run of the playbook restarts it.
+Environment=OVN_REVISION={controller["revision"]}
+ExecStart={controller["command"]}
+# A plain "exit" would delete the chassis, and its tunnels on all hosts. The answer comes before the end: systemd waits for that, so its
+# signal must do no harm. A frozen process is killed after the time-out, which keeps row and flows as well.
+ExecStop=-{data["appctl"]} -T 20 -t ovn-controller exit --restart
+KillSignal=SIGCONT
+TimeoutStopSec=30
+Restart=on-failure
+RestartSec=1
+LimitNOFILE=65535
+# What it may do: a drop-in adds what this site needs (docs/security.md).
+{sandbox}
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def underlay_unit(underlay: t.Mapping[str, str], sandbox: t.Sequence[str]) -> str:
+    """Return the unit that brings back a bridge with the address of the tunnels after each start of Open vSwitch."""
+    bridge, interface, address = underlay["bridge"], underlay["interface"], underlay["address"]
+    settings = "".join(f"{line}\n" for line in sandbox)
+    return f"""# Written by Ansible: changes are lost.
+[Unit]
+Description=Bridge {bridge} with the address of the OVN tunnels
+Documentation=man:ovs-vswitchd(8)
+# ovs-vswitchd recreates the bridge's device at each start: the address has to come back with it.
+Requisite=ovs-vswitchd.service
+PartOf=ovs-vswitchd.service
+After=ovs-vswitchd.service
+Before=c5c3-ovn-controller.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=ovs-vsctl --timeout=30 --may-exist add-br {bridge} \\
+    -- set Bridge {bridge} datapath_type=netdev \\
+    -- --may-exist add-port {bridge} {interface}
+# The bridge owns the interface: the address must not be on both.
+ExecStart=-ip address delete {address} dev {interface}
+ExecStart=ip link set dev {interface} up
+ExecStart=ip address replace {address} dev {bridge}
+ExecStart=ip link set dev {bridge} up
+ExecStop=-ip address delete {address} dev {bridge}
+# What it may do: a drop-in adds what this site needs (docs/security.md).
+{settings}
+[Install]
+WantedBy=ovs-vswitchd.service
+"""

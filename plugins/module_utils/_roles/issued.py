@@ -132,11 +132,16 @@ def _known(variables: Variables) -> Variables:
     if recorded:
         return t.cast("Variables", recorded)
     declared = variables.get("ovn_pki_declared") or {}
-    compared = (variables.get("ovn_hypervisor_found") or {}).get("certificates")
+    compared = _checked(variables).get("certificates")
     if declared.get("certificate") != CHASSIS or not compared or not declared.get("pairs"):
         return {}
     pair = declared["pairs"][0]
     return {**compared[0], "holder": pair["common_name"], "path": pair["certificate"], "issued": False}
+
+
+def _checked(variables: Variables) -> Variables:
+    """Return what the role ovn_hypervisor has found on a machine, or resolved of it, in this run; empty if it has not."""
+    return variables.get("ovn_hypervisor_check") or {}
 
 
 def _signed_name(host: str, variables: Variables) -> str:
@@ -145,7 +150,7 @@ def _signed_name(host: str, variables: Variables) -> str:
 
 def _removed_chassis(host: str, variables: Variables) -> list[str]:
     """Return the names of a chassis that is removed, none if it is not: that in the Southbound, and that in its certificate."""
-    removed = first_value(variables, "ovn_hypervisor_removed_chassis")
+    removed = _checked(variables).get("removed_chassis") or first_value(variables, "ovn_hypervisor_removed_chassis")
     if removed or first_value(variables, "ovn_hypervisor_state", default="present") != "present":
         names = [str(removed or system_id_of(host, variables)), _signed_name(host, variables)]
         return list(dict.fromkeys(names))
@@ -158,7 +163,7 @@ def _leaving(host: str, variables: Variables, known: Variables, hostvars: Hostva
     if not known and backend_of(variables) == "kubernetes":
         # Members serve that of the control plane, so observers know it.
         return [] if makes_secret(host, CHASSIS, hostvars, groups) else [signed]
-    used = first_value(variables, "ovn_hypervisor_certificate_in_use", "ovn_hypervisor_certificate")
+    used = _checked(variables).get("certificate") or first_value(variables, "ovn_hypervisor_certificate")
     return [known["holder"]] if known.get("path") and used and used != known["path"] else []
 
 

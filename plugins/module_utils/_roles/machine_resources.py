@@ -8,22 +8,17 @@ import typing as t
 from .options import plain
 from .variables import Hostvars, Variables, first_value
 
-FACT = "ovn_hypervisor_resource"  # what the OVNChassis of a machine should be, as ovn_chassis_resources takes it
+RESULT = "ovn_hypervisor_resource"  # of the step hypervisor_resource
 
 
 def machine_resources(hostvars: Hostvars, hosts: t.Iterable[str], host: str) -> list[dict[str, t.Any]]:
     """Return what `host` applies: all of its cluster if it is the first of its machines among `hosts`, else nothing."""
-    recorded = {name: variables for name in hosts if (variables := hostvars[name]).get(FACT)}
+    recorded = {name: hostvars[name] for name in hosts if (hostvars[name].get(RESULT) or {}).get("chassis")}
     if host not in recorded:
         return []
     ours = _place(recorded[host])
     same = [name for name, variables in recorded.items() if _place(variables) == ours]
-    return [_given(recorded[name][FACT]) for name in same] if same[0] == host else []
-
-
-def _given(declared: Variables) -> dict[str, t.Any]:
-    """Return it without what is not declared, which Ansible may have made an empty text of. An empty list is declared."""
-    return {key: value for key, value in plain(declared).items() if value is not None and value != ""}
+    return [plain(recorded[name][RESULT]["chassis"]) for name in same] if same[0] == host else []
 
 
 def _place(variables: Variables) -> list[t.Any]:

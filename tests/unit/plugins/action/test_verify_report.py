@@ -81,25 +81,23 @@ def test_a_cluster_whose_certificate_cannot_be_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("variables", "days"),
+    ("checked", "variables", "days"),
     [
-        pytest.param({"ovn_hypervisor_certificate_due": False}, {"hv1": 12}, id="found as declared in the same run"),
-        pytest.param({"ovn_hypervisor_certificate_due": True}, {}, id="it was to be replaced after that"),
-        pytest.param({}, {}, id="nothing is known of what became of it"),
+        pytest.param({"certificate_due": False}, {}, {"hv1": 12}, id="found as declared in the same run"),
+        pytest.param({"certificate_due": True}, {}, {}, id="it was to be replaced after that"),
+        pytest.param({}, {}, {}, id="nothing is known of what became of it"),
         pytest.param(
-            {
-                "ovn_hypervisor_certificate_due": False,
-                "ovn_verify_chassis": {"certificates": [{"in_service": True, "days_left": 5}]},
-            },
+            {"certificate_due": False},
+            {"ovn_verify_chassis": {"certificates": [{"in_service": True, "days_left": 5}]}},
             {"hv1": 5},
             id="what was read later counts",
         ),
     ],
 )
 def test_a_certificate_that_was_compared_before_is_not_read_again(
-    variables: dict[str, t.Any], days: dict[str, int]
+    checked: dict[str, t.Any], variables: dict[str, t.Any], days: dict[str, int]
 ) -> None:
-    found = {"ovn_hypervisor_found": {"certificates": [{"in_service": True, "days_left": 12}]}}
+    found = {"ovn_hypervisor_check": {**checked, "certificates": [{"in_service": True, "days_left": 12}]}}
     answer = report({"hv1": {**found, **variables}}, central=[], hypervisors=["hv1"], heartbeat=HEARTBEAT)
     assert answer["certificates"]["chassis"] == days
 

@@ -6,11 +6,11 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.filter.chassis_clashes import chassis_clashes
 from ansible_collections.c5c3.ovn.plugins.filter.encapsulation_ip import encapsulation_ip
 from ansible_collections.c5c3.ovn.plugins.filter.endpoints import endpoints
 from ansible_collections.c5c3.ovn.plugins.filter.host_address import host_address
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.inventory import as_list
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.chassis_clashes import chassis_clashes
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,6 @@ def test_an_option_that_the_role_passes_on_is_an_option_of_the_role(name: str) -
 
 def test_what_is_said_to_be_for_machines_alone_exists() -> None:
     only_machines = yaml.safe_load(VARIABLES)["_ovn_hypervisor_only_machines"]
-    computed = re.findall(r'^      (\w+): "\{\{ _ovn_hypervisor_desired\.\1 \}\}"$', TASKS, re.MULTILINE)
+    computed = re.findall(r'^      (\w+): "\{\{ ovn_hypervisor_check\.desired\.\1 \}\}"$', TASKS, re.MULTILINE)
     of_resource = re.findall(r"\bovn_hypervisor_(\w+) \| default\(_ovn_", RESOURCE_TASKS)
     assert set(only_machines) - {*PASSED_IF_GIVEN, *computed, *of_resource} == set()

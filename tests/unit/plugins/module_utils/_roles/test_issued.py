@@ -34,7 +34,7 @@ def compared(number: int, holder: str = "a", **more: t.Any) -> dict[str, t.Any]:
     pair = {"common_name": holder, "certificate": PAIR}
     return {
         "ovn_pki_declared": {"certificate": "chassis", "pairs": [pair], "due": False},
-        "ovn_hypervisor_found": {"certificates": [state(number, **more)]},
+        "ovn_hypervisor_check": {"certificates": [state(number, **more)]},
     }
 
 
@@ -73,11 +73,11 @@ def change(
         (compared(7, needed=True), option("a", 7)),
         # a host that says more than it was asked
         (compared(7, path="/x", issued=True), option("a", 7)),
-        ({**compared(7), "ovn_hypervisor_found": {"certificates": [state(7, holder="b")]}}, option("a", 7)),
+        ({**compared(7), "ovn_hypervisor_check": {"certificates": [state(7, holder="b")]}}, option("a", 7)),
         # nothing is known: no library, no certificate, no CA
-        ({**compared(7), "ovn_hypervisor_found": {"certificates": [{"failed": True, "library_missing": True}]}}, None),
+        ({**compared(7), "ovn_hypervisor_check": {"certificates": [{"failed": True, "library_missing": True}]}}, None),
         (compared(7, serial_number="", not_after="", issuer_name=""), None),
-        ({**compared(7), "ovn_hypervisor_found": {"certificates": []}}, None),
+        ({**compared(7), "ovn_hypervisor_check": {"certificates": []}}, None),
         ({**compared(7), "ovn_pki_declared": {"certificate": "chassis", "pairs": [], "due": True}}, None),
         # a cluster: its own Secret
         ({**KUBERNETES, **recorded(7, path="")}, option("a", 7)),
@@ -117,13 +117,14 @@ def test_a_hypervisor_that_was_taken_over_says_strange_things(said: dict[str, t.
         # it is removed, by the inventory or by a play, under the name of its chassis and that in its certificate; its metadata agent goes with it
         ({"ovn_hypervisor_state": "absent", "ovn_system_id": "x"}, ["x"]),
         ({"ovn_hypervisor_state": "gone", "ovn_system_id": "y"}, ["y"]),
+        ({**recorded(7), "ovn_hypervisor_check": {"removed_chassis": "z"}}, ["z", "a"]),
         ({**recorded(7), "ovn_hypervisor_removed_chassis": "z"}, ["z", "a"]),
         # it is a chassis again, in the same run
         ({**recorded(7), "ovn_hypervisor_removed_chassis": ""}, []),
         # it uses files of its own, by the inventory or by the options of the role
         ({**recorded(7, "x"), "ovn_hypervisor_certificate": "/own.pem"}, ["x"]),
-        ({**compared(7, "x"), "ovn_hypervisor_certificate_in_use": "/own.pem"}, ["x"]),
-        ({**recorded(7), "ovn_hypervisor_certificate": "/own.pem", "ovn_hypervisor_certificate_in_use": PAIR}, []),
+        ({**recorded(7, "x"), "ovn_hypervisor_check": {"certificate": "/own.pem"}}, ["x"]),
+        ({**recorded(7), "ovn_hypervisor_certificate": "/own.pem", "ovn_hypervisor_check": {"certificate": PAIR}}, []),
         ({**recorded(7), "ovn_hypervisor_certificate": PAIR}, []),
         ({"ovn_hypervisor_certificate": "/own.pem"}, []),
         # a cluster: with the Secret of another owner; files of machines say nothing about its own
@@ -135,10 +136,11 @@ def test_a_hypervisor_that_was_taken_over_says_strange_things(said: dict[str, t.
 def test_who_leaves_the_list(variables: dict[str, t.Any], leaving: list[str]) -> None:
     found = change({"a": variables, "b": recorded(8, "b")})["change"]
     assert found["removed_chassis"] == leaving
-    is_removed = {"ovn_hypervisor_state", "ovn_hypervisor_removed_chassis"} & set(variables)
+    checked = variables.get("ovn_hypervisor_check", {})
+    is_removed = {"ovn_hypervisor_state", "ovn_hypervisor_removed_chassis", "removed_chassis"} & {*variables, *checked}
     assert found["removed_metadata_agents"] == (leaving if is_removed else [])
     others = [one["holder"] for one in found["certificates"]]
-    knows = not leaving and {"ovn_pki_recorded", "ovn_hypervisor_found"} & set(variables)
+    knows = not leaving and {"ovn_pki_recorded", "ovn_hypervisor_check"} & set(variables)
     assert others == (["a", "b"] if knows else ["b"])
 
 

@@ -12,7 +12,7 @@ Object = dict[str, t.Any]
 
 
 def machine(name: str, kubeconfig: t.Any = "a", **more: t.Any) -> Object:
-    return {"ovn_hypervisor_kubeconfig": kubeconfig, "ovn_hypervisor_resource": {"name": name}, **more}
+    return {"ovn_hypervisor_kubeconfig": kubeconfig, "ovn_hypervisor_resource": {"chassis": {"name": name}}, **more}
 
 
 HOSTS: dict[str, Object] = {
@@ -49,11 +49,10 @@ def test_who_failed_before_is_left_out() -> None:
     assert [one["name"] for one in machine_resources(HOSTS, left, "a2")] == ["a2"]
 
 
-def test_what_is_not_declared_is_left_out() -> None:
-    declared = {"name": "m", "hostname": "", "bridge_mappings": None}
-    assert machine_resources({"m": machine("m", ovn_hypervisor_resource=declared)}, ["m"], "m") == [{"name": "m"}]
-    emptied = {"name": "m", "bridge_mappings": []}
-    assert machine_resources({"m": machine("m", ovn_hypervisor_resource=emptied)}, ["m"], "m") == [emptied]
+def test_machine_whose_step_failed_is_left_out() -> None:
+    hosts = {**HOSTS, "a1": machine("a1", ovn_hypervisor_resource={"failed": True, "msg": "no"})}
+    assert machine_resources(hosts, hosts, "a1") == []
+    assert [one["name"] for one in machine_resources(hosts, hosts, "a2")] == ["a2"]
 
 
 def test_each_batch_of_a_play_applies_its_own() -> None:

@@ -6,7 +6,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.filter.chassis_clashes import chassis_clashes
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.machine_names import name_problem
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.chassis_clashes import chassis_clashes, registered_problem
 
 
 @pytest.mark.parametrize(
@@ -50,10 +51,12 @@ def test_clusters_do_not_count_their_nodes_have_the_names() -> None:
 
 def test_a_machine_with_an_object_needs_a_name_for_it() -> None:
     bad = {"Compute_1": {"ovn_hypervisor_kubeconfig": "k", "ovn_encapsulation_ip": "192.0.2.1"}}
-    (problem,) = chassis_clashes(bad, bad)
+    (problem,) = chassis_clashes(bad, bad, name_problem)
     assert "Machine Compute_1 cannot have an OVNChassis" in problem
-    assert chassis_clashes({"Compute_1": {"ovn_encapsulation_ip": "192.0.2.1"}}, bad) == []
-    assert chassis_clashes({"Compute_1": {**bad["Compute_1"], "ovn_hypervisor_state": "absent"}}, bad) == []
+    assert chassis_clashes({"Compute_1": {"ovn_encapsulation_ip": "192.0.2.1"}}, bad, name_problem) == []
+    assert (
+        chassis_clashes({"Compute_1": {**bad["Compute_1"], "ovn_hypervisor_state": "absent"}}, bad, name_problem) == []
+    )
 
 
 REGISTERED = {
@@ -89,6 +92,7 @@ REGISTERED = {
     ],
 )
 def test_registered_chassis_is_compared(variables: dict[str, t.Any], expected: str) -> None:
-    found = chassis_clashes({"h1": variables}, ["h1"], registered=REGISTERED)
-    assert len(found) == bool(expected)
-    assert expected in "".join(found)
+    found = registered_problem("h1", variables, REGISTERED)
+    assert bool(found) == bool(expected)
+    assert expected in found
+    assert not found or found.endswith(". Nothing was changed.")

@@ -1,0 +1,216 @@
+"""What a machine of the role ovn_hypervisor has to be, and what is due on it."""
+
+from __future__ import annotations
+
+import pathlib
+import typing as t
+
+import pytest
+import yaml
+
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor_check import (
+    DesiredMachine,
+    HypervisorOptions,
+    described_machine,
+    desired_machine,
+    host_questions,
+    judge_machine,
+    refuse,
+    southbound_to_ask,
+)
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import check_options
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.options import options_from
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.shared_variables import SPECIFICATION
+
+SPECS = pathlib.Path(__file__).parents[5] / "roles" / "ovn_hypervisor" / "meta" / "argument_specs.yml"
+ROLE = yaml.safe_load(SPECS.read_text())["argument_specs"]["main"]["options"]
+GROUPS = {"ovn_hypervisors": ["h1"], "ovn_central": ["c1"]}
+PLAN: dict[str, t.Any] = {"install": [], "due": False, "source_files": [], "refusals": []}
+UNIT = "/etc/systemd/system/c5c3-ovn-controller.service"
+UNDERLAY = {"bridge": "br-phy", "interface": "eth1", "address": "192.0.2.1/24"}
+Found = dict[str, t.Any]
+
+
+def options_with(**variables: t.Any) -> HypervisorOptions:
+    return options_from(HypervisorOptions, check_options("h1", {**SPECIFICATION, **ROLE}, variables), "ovn_hypervisor_")
+
+
+def machine_with(found: Found | None = None, **variables: t.Any) -> DesiredMachine:
+    hostvars = {"h1": {"ansible_host": "192.0.2.21", **variables}, "c1": {}}
+    return desired_machine("h1", options_with(**variables), hostvars["h1"], hostvars, GROUPS, found)
+
+
+def found_on(machine: DesiredMachine, **more: t.Any) -> Found:
+    """As `ovn_host_info` finds a machine that is as desired."""
+    texts = {file["path"]: file["content"] for file in machine.unit_files}
+    return {
+        "packages": {
+            "distribution": {"id": "debian"},
+            "paths": [*machine.distribution["files"], "/etc/ovn/tls/chassis-cert.pem"],
+        },
+        "openvswitch": {"problem": "", "hostname": "n1", "unknown_units": []},
+        "files": {**texts, machine.distribution["system_id_file"]: f"{machine.system_id}\n"},
+        "units": [{"changed": False, "actions": []}, {"changed": False, "actions": []}],
+        "firewall": [{"changed": False}],
+        "certificates": [{"changed": False}],
+        "due": False,
+        **more,
+    }
+
+
+def judge(found: Found, plan: Found | None = None, facts: Found | None = None, **variables: t.Any) -> Found:
+    machine = machine_with(found, **variables)
+    return judge_machine("h1", machine, options_with(**variables), found, {**PLAN, **(plan or {})}, facts or {})
+
+
+def test_machine_as_desired_has_nothing_due() -> None:
+    judged = judge(found_on(machine_with()), facts={"ovn_pki_declared": {"due": False}})
+    expected = {
+        "due": False,
+        "certificate_due": False,
+        "certificate_missing": False,
+        "set_up": True,
+        "recorded_system_id": "h1",
+        "missing_files": [],
+        "units_due": False,
+        "underlay_due": False,
+        "daemons_due": False,
+        "unmasked": [],
+        "problems": [],
+    }
+    assert {name: judged[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("found", "plan", "facts", "due"),
+    [
+        ({"due": True}, {}, {}, {"due", "daemons_due"}),
+        ({}, {"due": True}, {}, {"due", "daemons_due"}),
+        ({}, {"source_files": [{"path": "x"}]}, {}, {"due"}),
+        ({}, {}, {"ovn_central_accept_rollback": "yes"}, {"due"}),
+        ({"files": {UNIT: "other"}}, {}, {}, {"due", "daemons_due", "units_due"}),
+    ],
+    ids=["comparison", "packages", "package source", "rollback", "unit"],
+)
+def test_each_difference_is_due(found: Found, plan: Found, facts: Found, due: set[str]) -> None:
+    judged = judge(found_on(machine_with(), **found), plan, facts)
+    assert {name for name in ("due", "daemons_due", "units_due") if judged[name]} == due
+
+
+def test_new_machine_is_due_and_not_set_up() -> None:
+    judged = judge(found_on(machine_with(), files={}))
+    assert (judged["set_up"], judged["recorded_system_id"], judged["due"], judged["problems"]) == (False, "", True, [])
+
+
+@pytest.mark.parametrize(
+    ("certificates", "facts", "tls", "paths", "due", "missing"),
+    [
+        ([{"changed": False}], {"ovn_pki_declared": {"due": False}}, True, [], False, False),
+        ([{"changed": False}], {"ovn_pki_declared": {"due": True}}, True, [], True, False),
+        ([{"changed": True}], {"ovn_pki_declared": {"due": False}}, True, [], True, True),
+        ([{"failed": True}], {"ovn_pki_declared": {"due": False}}, True, [], True, True),
+        ([], {}, True, ["/etc/ovn/tls/chassis-cert.pem"], True, False),
+        ([], {}, True, [], True, True),
+        ([], {}, False, [], True, False),
+    ],
+    ids=["as declared", "not known", "changed", "unreadable", "given", "absent", "without TLS"],
+)
+def test_certificate(
+    certificates: list[Found], facts: Found, tls: bool, paths: list[str], due: bool, missing: bool
+) -> None:
+    found = found_on(machine_with(), certificates=certificates)
+    found["packages"]["paths"] = paths
+    judged = judge(found, facts=facts, ovn_tls=tls)
+    assert (judged["certificate_due"], judged["certificate_missing"]) == (due, missing)
+
+
+def test_all_problems_are_named() -> None:
+    found = found_on(machine_with(), firewall=[{"failed": True, "msg": "nft is missing."}])
+    found["openvswitch"]["problem"] = "Another Open vSwitch runs."
+    problems = judge(found, {"refusals": ["No 25.03.", "No 3.5."]})["problems"]
+    assert problems == [
+        "No 25.03.\nNo 3.5. No package was changed.",
+        "Another Open vSwitch runs.",
+        "h1: nft is missing. Nothing was changed.",
+    ]
+    with pytest.raises(InvalidInput, match=r"Another Open vSwitch runs\.\nh1: nft"):
+        refuse(problems)
+    refuse([])
+
+
+def test_renamed_chassis_is_refused() -> None:
+    (problem,) = judge(found_on(machine_with()), ovn_system_id="other")["problems"]
+    assert problem.startswith('h1 is the chassis "h1" and cannot become "other" while it is one')
+
+
+def test_unknown_distribution_is_refused_before_all_else() -> None:
+    found = found_on(machine_with())
+    found["packages"]["distribution"] = {"id": "rocky", "name": "Rocky"}
+    (problem,) = judge(found, ovn_system_id="other")["problems"]
+    assert problem.startswith("h1 runs Rocky, whose packages")
+    assert problem.endswith("Nothing was changed.")
+
+
+def test_open_vswitch_of_others_gets_no_packages_of_its_own() -> None:
+    assert machine_with().packages == ["openvswitch-switch", "ovn-host", "python3-openvswitch"]
+    assert machine_with(ovn_hypervisor_openvswitch="existing").packages == ["ovn-host", "python3-openvswitch"]
+    assert machine_with(ovn_hypervisor_packages=[]).packages == []
+    assert machine_with(ovn_hypervisor_packages="").packages == machine_with().packages
+
+
+def test_managed_firewall_needs_its_package() -> None:
+    managed = {"ovn_firewall": "managed", "ovn_hypervisor_tunnel_networks": ["192.0.2.0/24"]}
+    assert machine_with(**managed).packages[-1] == "nftables"
+    assert machine_with(**managed, ovn_hypervisor_packages=[]).packages == []
+
+
+def test_underlay_has_a_unit_that_is_compared() -> None:
+    machine = machine_with(ovn_hypervisor_underlay=UNDERLAY)
+    unit = next(file["content"] for file in machine.unit_files if "underlay" in file["path"])
+    assert "ip address replace 192.0.2.1/24 dev br-phy\n" in unit
+    found = found_on(machine)
+    assert not judge(found, ovn_hypervisor_underlay=UNDERLAY)["underlay_due"]
+    found["files"][machine.underlay_unit] = "other"
+    assert judge(found, ovn_hypervisor_underlay=UNDERLAY)["underlay_due"]
+
+
+def test_unit_of_ovn_controller_has_revision_and_sandbox() -> None:
+    machine = machine_with()
+    controller = machine.state["controller"]
+    lines = machine.unit_files[0]["content"].splitlines()
+    assert {f"Environment=OVN_REVISION={controller['revision']}", f"ExecStart={controller['command']}"} <= set(lines)
+    assert set(controller["sandbox"]) <= set(lines)
+    assert "Wants=openvswitch-switch.service" in lines
+
+
+def test_questions_name_what_is_compared() -> None:
+    machine, options = machine_with(), options_with()
+    questions = host_questions(machine, options, {"ovn-*": "1"}, [{"certificate": "x"}])
+    assert questions["files"] == ["/etc/openvswitch/system-id.conf", UNIT, machine.underlay_unit]
+    assert questions["packages"]["versions"] == {"ovn-*": "1"}
+    assert options.certificate in questions["packages"]["paths"]
+    assert [unit["name"] for unit in questions["units"][0]["units"]][-1] == "c5c3-ovn-controller.service"
+    assert questions["certificates"] == [{"certificate": "x"}]
+
+
+def test_later_tasks_read_no_secret_and_no_unit_of_others() -> None:
+    described = described_machine(machine_with())
+    assert set(described) == {"system_id", "desired", "distribution", "unit", "pid_file", "firewall", "warnings"}
+    assert described["desired"]["files"][:2] == ["/etc/ovn/tls/chassis-key.pem", "/etc/ovn/tls/chassis-cert.pem"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "groups", "host"),
+    [
+        ({}, GROUPS, "c1"),
+        ({"ovn_hypervisor_central_host": "c2"}, GROUPS, "c2"),
+        ({"ovn_southbound_endpoints": ["ssl:203.0.113.1:6642"]}, GROUPS, ""),
+        ({}, {"ovn_hypervisors": ["h1"]}, ""),
+    ],
+    ids=["the first central host", "a given one", "another control plane", "no control plane"],
+)
+def test_southbound_to_ask(variables: Found, groups: dict[str, list[str]], host: str) -> None:
+    hostvars = {"h1": variables, "c1": {"ansible_host": "192.0.2.11"}, "c2": {}}
+    asked = southbound_to_ask("h1", options_with(**variables), variables, hostvars, groups)
+    assert asked.get("host", "") == host
