@@ -32,8 +32,4 @@ class ActionModule(RoleAction):
             ports=[guest["port"] for guest in guests],
             **writer.arguments,
         )
-        return {
-            "changed": written["changed"],
-            "written": written["written"],
-            "targets": [guest["target"] for guest in guests],
-        }
+        return {"changed": written["changed"], "written": written["written"]}

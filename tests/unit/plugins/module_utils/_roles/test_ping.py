@@ -244,9 +244,9 @@ GUESTS: list[Given] = [{"via": "k/a", "target": {"name": "a"}, "pod": "t-a"}, {"
 
 
 def writer_of(
-    *central: str, host: str = "h2", hosts: dict[str, Given] = HOSTS, endpoints: t.Any = None
+    *central: str, host: str = "h2", hosts: dict[str, Given] | None = None, endpoints: t.Any = None
 ) -> NetworkWriter:
-    return choose_writer(hosts, {"ovn_central": central}, host, endpoints)
+    return choose_writer(hosts or HOSTS, {"ovn_central": central}, host, endpoints)
 
 
 FILES = {
