@@ -172,7 +172,8 @@ class ActionModule(RoleAction):
             return _ELSEWHERE
         if not is_true(self.variables, "ovn_verify_report_required", default=True):
             limit = str(self.variables.get("ansible_limit") or "")
-            return limit_problem(self.variables["ansible_play_hosts_all"], central, limit)["note"]
+            if note := limit_problem(self.variables["ansible_play_hosts_all"], central, limit)["note"]:
+                return note
         raise Refused(
             f"None of {', '.join(central)} was asked in this run, so there is nothing to report. Include the entry point member of "
             "c5c3.ovn.ovn_verify on them before, as the playbook c5c3.ovn.verify does, and leave them in with --limit."
