@@ -28,7 +28,7 @@ class ActionModule(RoleAction):
         place = (self.host, options, self.variables, self.hostvars, self.groups)
         machine = desired_machine(*place)
         if options.state != "present":  # a machine that is removed is not compared, and one that is dead not contacted
-            return {**described_machine(machine), "removed_chassis": machine.system_id}
+            return {**described_machine(machine), "warnings": [], "removed_chassis": machine.system_id}
         packages = self.options(PackagesOptions, "ovn_packages", ovn_packages_names=machine.packages)
         declared = self.variables.get("ovn_pki_declared") or {}
         found = self.call(

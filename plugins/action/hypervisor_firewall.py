@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._roles.firewall import desired_firewall, firewall_kept
-from ..module_utils._roles.hypervisor_check import HypervisorOptions, firewall_options
+from ..module_utils._roles.hypervisor_check import FirewallOptions, firewall_options
 from ..module_utils._roles.option_types import Specification
 from ..plugin_utils._progress import print_lines
 from ..plugin_utils._role_action import RoleAction
@@ -23,7 +23,7 @@ class ActionModule(RoleAction):
     ARGUMENTS: t.ClassVar[Specification] = {"show": {"type": "bool", "default": False}}
 
     def step(self) -> dict[str, t.Any]:
-        given = firewall_options(self.options(HypervisorOptions), self.variables, self.host)
+        given = firewall_options(self.options(FirewallOptions), self.variables, self.host)
         firewall = desired_firewall(self.hostvars, self.groups, self.host, given, role="ovn_hypervisor")
         shows = self.arguments["show"]
         if shows and firewall["printed"]:

@@ -8,7 +8,7 @@ import typing as t
 from ..module_utils._hypervisors.machine_names import name_problem
 from ..module_utils._roles.chassis_clashes import chassis_clashes
 from ..module_utils._roles.firewall import tunnel_networks_problem
-from ..module_utils._roles.hypervisor_check import HypervisorOptions, firewall_options, refuse
+from ..module_utils._roles.hypervisor_check import FirewallOptions, firewall_options, refuse
 from ..module_utils._roles.variables import members_of
 from ..plugin_utils._role_action import RoleAction
 
@@ -18,7 +18,7 @@ class ActionModule(RoleAction):
     _requires_connection = False
 
     def step(self) -> dict[str, t.Any]:
-        given = firewall_options(self.options(HypervisorOptions), self.variables, self.host)
+        given = firewall_options(self.options(FirewallOptions, alone=True), self.variables, self.host)
         clashes = chassis_clashes(self.hostvars, members_of(self.groups, "ovn_hypervisors"), name_problem)
         problems = [
             f"{'; '.join(clashes)}. Correct the inventory; nothing was changed." if clashes else "",

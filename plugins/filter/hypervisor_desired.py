@@ -45,9 +45,15 @@ _value:
 import typing as t
 
 from ..module_utils._roles.hypervisor import desired_state
+from ..module_utils._roles.variables import Variables
 from ..plugin_utils._filters import as_filter
+
+
+def hypervisor_desired(given: Variables) -> dict[str, t.Any]:
+    """Return the desired state of a cluster. Ansible-core before 2.19 renders it for machines as well, whose options are read by a step."""
+    return desired_state(given) if given["backend"] == "kubernetes" else {}
 
 
 class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"hypervisor_desired": as_filter(desired_state)}
+        return {"hypervisor_desired": as_filter(hypervisor_desired)}

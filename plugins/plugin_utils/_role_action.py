@@ -41,7 +41,7 @@ from ansible.template import Templar
 
 from ..module_utils._base.errors import OvnError
 from ..module_utils._roles.option_types import Specification, check_options
-from ..module_utils._roles.options import ClusterAccess, options_from
+from ..module_utils._roles.options import ClusterAccess, option_names, options_from
 from ..module_utils._roles.rendered import RenderedHosts, RenderedVariables
 from ..module_utils._roles.shared_variables import SPECIFICATION as SHARED
 from ..module_utils._roles.variables import Groups, Hostvars, Overlaid, Variables
@@ -98,15 +98,24 @@ class RoleAction(ActionBase, abc.ABC):
             own: dict[str, t.Any] = {"changed": False, **self.step()}
         except OvnError as e:
             own = {"changed": False, "failed": True, **e.as_result()}
-        return {**result, **self._of_modules, **own}
+        warnings = [*self._of_modules.get("warnings", ()), *own.get("warnings", ())]
+        return {**result, **self._of_modules, **own, **({"warnings": warnings} if warnings else {})}
 
-    def options(self, kind: type[Options], role: str = "", **given: t.Any) -> Options:
+    def options(self, kind: type[Options], role: str = "", *, alone: bool = False, **given: t.Any) -> Options:
         """Return the dataclass with the options of the role and the shared variables that its fields name. All options of the role are checked.
 
-        Another `role` is one of `ALSO`. What is `given` counts more than variables of that name.
+        Another `role` is one of `ALSO`. What is `given` counts more than variables of that name. With `alone` only what the fields name is checked,
+        for a step that runs once for all hosts: another option of the host on which it runs must not stop the others.
         """
         name = role or self.ROLE
-        values = check_options(self.host, {**SHARED, **self._specifications[name]}, Overlaid(given, self.variables))
+        needed = option_names(kind, f"{name}_")
+        shared = {option: attributes for option, attributes in SHARED.items() if option in needed}
+        own = {
+            option: attributes
+            for option, attributes in self._specifications[name].items()
+            if option in needed or not alone
+        }
+        values = check_options(self.host, {**shared, **own}, Overlaid(given, self.variables))
         return options_from(kind, values, f"{name}_")
 
     def _variables_of(self, host: str) -> RenderedVariables:

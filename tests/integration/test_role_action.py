@@ -20,10 +20,9 @@ def play_of(*tasks: dict[str, t.Any], **keywords: t.Any) -> list[dict[str, t.Any
 
 def test_all_problems_are_one_failure(world: AptWorld, play: Play) -> None:
     keywords = {"vars": {"ovn_packages_versions": "{{ nowhere }}"}}
-    options = {"ovn_packages_hold": "", "ovn_packages_allow_downgrade": "perhaps", "ovn_tls": [1]}
+    options = {"ovn_packages_hold": "", "ovn_packages_allow_downgrade": "perhaps"}
     assert not play.run(play_of(STEP, **keywords), **options)
     problems = [
-        "ovn_tls of h1 is",
         "ovn_packages_names of h1 is missing. Give a list (str).",
         "ovn_packages_versions of h1 cannot be rendered",
         'ovn_packages_allow_downgrade of h1 is "perhaps", which is not allowed: give true or false.',

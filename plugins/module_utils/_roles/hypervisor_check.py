@@ -117,7 +117,20 @@ def desired_machine(
     )
 
 
-def _firewall_options(options: HypervisorOptions, variables: Variables, data: Variables) -> dict[str, t.Any]:
+@dataclasses.dataclass(frozen=True)
+class FirewallOptions:
+    """The options of the role that the firewall of a machine follows."""
+
+    firewall: str
+    state: str
+    tunnel_networks: list[str]
+    datapath_type: str | None
+    distribution: dict[str, t.Any]
+
+
+def _firewall_options(
+    options: HypervisorOptions | FirewallOptions, variables: Variables, data: Variables
+) -> dict[str, t.Any]:
     """Return the options of the role as they count for the firewall, beside what the inventory has."""
     return {
         "ovn_firewall": options.firewall,
@@ -130,7 +143,7 @@ def _firewall_options(options: HypervisorOptions, variables: Variables, data: Va
     }
 
 
-def firewall_options(options: HypervisorOptions, variables: Variables, host: str) -> dict[str, t.Any]:
+def firewall_options(options: FirewallOptions, variables: Variables, host: str) -> dict[str, t.Any]:
     """Return the options of the role as they count for the firewall of a machine that was not asked yet."""
     return _firewall_options(options, variables, distribution_data("hypervisor", options.distribution, {}, host))
 

@@ -85,6 +85,11 @@ def read_options(options: type[Options], given: t.Mapping[str, t.Any], prefix: s
     return options(**values)
 
 
+def option_names(kind: type[Options], prefix: str) -> list[str]:
+    """Return the names of the options and shared variables that the fields of a dataclass stand for, in their order."""
+    return [option_name(prefix, field.name) for field in dataclasses.fields(kind)]
+
+
 def options_from(kind: type[Options], values: t.Mapping[str, t.Any], prefix: str) -> Options:
     """Return the dataclass with checked values: a field is the shared variable of that name, or the role's option."""
     return kind(**{field.name: values[option_name(prefix, field.name)] for field in dataclasses.fields(kind)})

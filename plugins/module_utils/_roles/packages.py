@@ -86,7 +86,7 @@ def mixed_versions_problem(hostvars: Hostvars, options: PackagesOptions, *, refr
     Lists of different ages have different candidates, so what is not pinned is judged once the lists of those hosts that install something are refreshed.
     """
     plans = {host: hostvars[host].get("ovn_packages_plan") for host in options.equal_on}
-    planned = {host: plan for host, plan in plans.items() if plan}
+    planned = {host: plan for host, plan in plans.items() if plan and "targets" in plan}  # not of a host that failed
     if not (refreshed or options.versions or not any(plan["install"] for plan in planned.values())):
         return ""
     found = mixed_versions(planned)
