@@ -90,14 +90,13 @@ class ActionModule(PkiAction):
                 extended_key_usage=pair["extended_key_usage"],
                 may_outlive=True,
             )
-        written = self._call(
+        return self._call(
             state="present",
             certificate=certificate,
             private_key=key,
             namespace_labels=self.arguments["neighbors"]["namespace_labels"],
             **declared,
         )
-        return {**written, "changed": True}
 
     def _check_given(self, state: Variables) -> None:
         twin = self.arguments["neighbors"]["central_twin"]

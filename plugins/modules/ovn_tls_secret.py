@@ -10,7 +10,8 @@ module: ovn_tls_secret
 short_description: (internal) Compare and write the Secret with key, certificate and CAs of a Kubernetes cluster
 version_added: "0.1.0"
 description:
-  - Called by M(c5c3.ovn.pki_secret). It has no key of a CA. A new certificate comes with O(private_key) and O(certificate).
+  - Called by the step C(pki_secret) of the role P(c5c3.ovn.ovn_pki#role). It has no key of a CA.
+  - A new certificate comes with O(private_key) and O(certificate).
   - Without O(common_name) the Secret is another owner's, and only examined.
 extends_documentation_fragment:
   - c5c3.ovn._attributes

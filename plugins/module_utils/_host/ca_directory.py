@@ -14,7 +14,7 @@ import os
 import stat
 import typing as t
 
-from .._base.errors import OvnError
+from .._base.errors import InvalidInput, OvnError
 from .._pki import files
 from .._pki.issuing import (
     AuthorityName,
@@ -73,7 +73,13 @@ class AuthorityDirectory:
             path = self.key(phase)
             if not os.path.lexists(path):
                 _write(path, new_authority_key(new.passphrase)[1], _KEY_MODE)
-            key = load_authority_key(self._read_key(path), new.passphrase, path)
+            text = self._read_key(path)
+            if new.passphrase and "ENCRYPTED" not in text:  # of a run that was killed, without the passphrase
+                raise InvalidInput(
+                    f"{path} is not encrypted, and a passphrase is declared for it. Remove the file, which no CA uses yet, or leave the passphrase out; "
+                    "then run again."
+                )
+            key = load_authority_key(text, new.passphrase, path)
             certificate = authority_certificate(key, authority_title(self.name, now), now, new.days)
             _write(self.certificate(phase), certificate, _CERTIFICATE_MODE)
             return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The only importer of `cryptography`: reads certificates, makes keys and requests. Works from version 3.3 on; Debian 12 has 38."""
+"""Certificates, keys and requests, by the library `cryptography`. Works from version 3.3 on; Debian 12 has 38."""
 
 from __future__ import annotations
 

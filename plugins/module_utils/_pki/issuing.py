@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime
+import sys
 import typing as t
 
 from .._base.errors import InvalidInput
@@ -33,7 +34,9 @@ def authority_title(which: AuthorityName, now: datetime.datetime) -> str:
 def require_cryptography() -> None:
     """Raise `InvalidInput` if the library is missing."""
     if CRYPTOGRAPHY_PROBLEM is not None:
-        raise InvalidInput("Certificates cannot be issued: the Python library cryptography is missing. Install it.")
+        raise InvalidInput(
+            f"Certificates cannot be compared or issued: {sys.executable} lacks the Python library cryptography (3.3 or newer). Install it there."
+        )
 
 
 def new_authority(name: str, now: datetime.datetime, days: int) -> tuple[str, str]:

@@ -78,6 +78,14 @@ def test_existing_ca_stays(tmp_path: pathlib.Path) -> None:
     assert content(tmp_path) == before
 
 
+def test_plain_key_of_a_killed_run_is_refused_if_a_passphrase_is_declared(tmp_path: pathlib.Path) -> None:
+    authority(tmp_path).create("active", NEW, NOW)
+    (tmp_path / "ca.pem").unlink()
+    with pytest.raises(InvalidInput, match="is not encrypted, and a passphrase is declared for it"):
+        authority(tmp_path).create("active", NEW._replace(passphrase="secret"), NOW)
+    assert not (tmp_path / "ca.pem").exists()
+
+
 def test_key_with_passphrase_is_encrypted(tmp_path: pathlib.Path) -> None:
     authority(tmp_path).create("active", NEW._replace(passphrase="secret"), NOW)
     assert (tmp_path / "ca-key.pem").read_text().startswith("-----BEGIN ENCRYPTED PRIVATE KEY-----")

@@ -104,5 +104,5 @@ def test_each_one_has_a_key_of_its_own() -> None:
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     require_cryptography()
     monkeypatch.setattr(issuing, "CRYPTOGRAPHY_PROBLEM", "No module named cryptography")
-    with pytest.raises(InvalidInput, match=r"library cryptography is missing\. Install it"):
+    with pytest.raises(InvalidInput, match=r"lacks the Python library cryptography"):
         require_cryptography()
