@@ -152,7 +152,7 @@ def test_a_machine_is_chassis_of_a_control_plane_in_kubernetes(
             {
                 "c5c3.ovn.ovn_chassis": {
                     "database": vswitch.endpoint,
-                    "system_id": "{{ _ovn_system_id }}",
+                    "system_id": "{{ _ovn_hypervisor_shared_system_id }}",
                     "remote": "{{ _ovn_hypervisor_southbound_endpoints }}",
                     "southbound": "{{ _ovn_hypervisor_southbound_endpoints }}",
                     "encapsulation": {
