@@ -57,7 +57,7 @@ STORIES = {
     "Debian 13": ("molecule trixie",),
     "the kernel's datapath": tuple(f"integration kernel {suite}" for suite in KERNELS),
 }
-# Those that compute for as long as another version of ansible-core does, which is left out beside them.
+# Stories that need as much processor time as a second ansible-core version: `oldest` and `newest` do not run beside them.
 HEAVY = ("kind's core stories", "the operator on kind", "OpenStack")
 # Tests of timing run at the same time: what only computes yields to them.
 YIELDS = 5
@@ -115,7 +115,7 @@ class Turn:
     stories: tuple[str, ...] = ()
 
     def names(self, names: t.Sequence[str]) -> set[str]:
-        """Return those of these two names that run: the one whose turn it is, or both."""
+        """Return the name whose turn it is, or both names in a whole run."""
         return set(names) if self.half is None else {sorted(names)[self.half]}
 
     def parts(self) -> set[str]:

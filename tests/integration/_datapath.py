@@ -16,7 +16,7 @@ import typing as t
 
 import pytest
 import yaml
-from _processor_time import within
+from _waits import within
 from cloud_machines import ssh_command
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

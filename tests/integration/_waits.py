@@ -9,7 +9,7 @@ import typing as t
 
 
 def within(seconds: float) -> float:
-    """A limit that holds on an idle machine, and a longer one on a busy one: limits are about what is waited for, not about the machine."""
+    """Return the limit, longer on a loaded machine."""
     # The average is late by a minute, so what runs at this moment counts as well.
     average, _of_5, _of_15, running, _last = pathlib.Path("/proc/loadavg").read_text().split()
     return seconds * max(1.0, max(float(average), int(running.partition("/")[0])) / (os.cpu_count() or 1))
@@ -33,7 +33,7 @@ def stays(holds: t.Callable[[], t.Any], what: str, seconds: float) -> None:
     while True:
         # The end comes first: the last look is one after all of the seconds.
         over = time.monotonic() - start >= seconds
-        assert holds(), f"{what}: not any more after {time.monotonic() - start:.1f} s"
+        assert holds(), f"Expected for {seconds:g} s: {what}. It ended after {time.monotonic() - start:.1f} s"
         if over:
             return
         time.sleep(0.1)  # often enough to catch what comes and goes

@@ -103,8 +103,11 @@ def test_settings_changed_by_hand_are_restored_at_once(agent: Agent, southbound:
     agent.until_ready()
     for command in (("set", "Open_vSwitch", ".", "external_ids:ovn-encap-type=vxlan"), ("del-br", "br-ex")):
         agent.vswitch.vsctl(*command)
-        until(lambda: agent.vswitch.external_ids["ovn-encap-type"] == "geneve", "our value", 3)
-        until(lambda: "br-ex" in agent.vswitch.bridges(), "our bridge", 3)
+        until(
+            lambda: agent.vswitch.external_ids["ovn-encap-type"] == "geneve" and "br-ex" in agent.vswitch.bridges(),
+            "our value and our bridge",
+            3,
+        )
 
 
 def test_a_second_node_with_the_address_is_refused_until_it_is_free(agent: Agent, southbound: RaftCluster) -> None:
@@ -216,7 +219,7 @@ def test_idle_agent_needs_no_processor_time(agent: Agent, southbound: RaftCluste
     time.sleep(within(1))  # it looks once more after a change, which nothing shows
     before = _ticks(agent.pid)
     most = os.sysconf("SC_CLK_TCK") // 20
-    stays(lambda: _ticks(agent.pid) - before <= most, "asleep", 3)
+    stays(lambda: _ticks(agent.pid) - before <= most, "the agent is idle", 3)
     log = agent.log.read_text()
     assert len(log.splitlines()) <= 4, log
 

@@ -186,6 +186,10 @@ def test_a_frozen_controller_is_found_within_two_intervals_without_a_run(node: N
 
     until(has_three_more, "three heartbeats", 5 * INTERVAL)
     assert len(versions) <= len(sent) + 1
+    times = sorted(datetime.datetime.fromisoformat(one.replace("Z", "+00:00")) for one in sent)
+    assert times[-1] - times[0] >= datetime.timedelta(
+        seconds=2 * INTERVAL
+    )  # three intervals, each as long as it may be late
 
     node.send(signal.SIGSTOP)
     node.until_ready("False", 2 * INTERVAL)
@@ -198,7 +202,7 @@ def test_a_frozen_controller_is_found_within_two_intervals_without_a_run(node: N
     node.hypervisors(spec={"heartbeatInterval": INTERVAL})
     # From then on neither runs nor the agent have anything to write.
     version = node.resource["metadata"]["resourceVersion"]
-    stays(lambda: node.resource["metadata"]["resourceVersion"] == version, "what is written", 1.5 * INTERVAL)
+    stays(lambda: node.resource["metadata"]["resourceVersion"] == version, "no write to the OVNChassis", 1.5 * INTERVAL)
     node.hypervisors(spec={"heartbeatInterval": INTERVAL})
     assert (node.ready, node.status["lastHeartbeat"]) == (ready, stands_still)
     assert node.resource["metadata"]["resourceVersion"] == version
@@ -260,7 +264,11 @@ def test_dead_node_is_not_ready_within_two_intervals_without_a_run(node: Node, t
             hypervisors.pods_are_ready(2)
             hypervisors(spec={"heartbeatInterval": INTERVAL})
             written = (ready, datapath, last)
-            stays(lambda: (node.ready, node.datapath, node.status["lastHeartbeat"]) == written, "it", INTERVAL)
+            stays(
+                lambda: (node.ready, node.datapath, node.status["lastHeartbeat"]) == written,
+                "no change of the status",
+                INTERVAL,
+            )
 
             node.send(signal.SIGCONT)
             node.restart_agent()
@@ -331,7 +339,7 @@ def test_an_agent_without_the_right_does_not_say_that_it_works(node: Node) -> No
         node.hypervisors.server.request("DELETE", f"{place}/c5c3-ovn-chassis-status-{node.hypervisors.namespace}")
     until(lambda: " 403: " in node.agent.log.read_text(), "the refusal", 4 * INTERVAL)
     again = "status of the OVNChassis: works again"
-    stays(lambda: again not in node.agent.log.read_text(), "that nothing works", 4 * INTERVAL)
+    stays(lambda: again not in node.agent.log.read_text(), "no line that says that it works again", 4 * INTERVAL)
     node.hypervisors(spec={"heartbeatInterval": INTERVAL})
     until(lambda: again in node.agent.log.read_text(), "that it works", 6 * INTERVAL)
 

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import threading
 import typing as t
 
 import pytest
@@ -150,9 +149,8 @@ def test_the_leader_dies_during_the_ramp(raft_cluster: MakeCluster, run_module: 
         until(lambda: "Election timer: 100\n" not in leader.status(), "the first step")
         os.kill(leader.pid, signal.SIGKILL)
 
-    killer = threading.Thread(target=kill_soon)
-    killer.start()
     with concurrent.futures.ThreadPoolExecutor() as pool:
+        killer = pool.submit(kill_soon)
         runs = {
             member.name: pool.submit(
                 run_module, "ovn_database", settings(member, election_timer=2000, wait_timeout=40), may_fail=True
@@ -160,7 +158,7 @@ def test_the_leader_dies_during_the_ramp(raft_cluster: MakeCluster, run_module: 
             for member in cluster.members
         }
         results = {name: run.result() for name, run in runs.items()}
-    killer.join()
+        killer.result()
     assert results[leader.name].failed
     cluster.await_same_log()
     for member in survivors:

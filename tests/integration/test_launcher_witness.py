@@ -469,7 +469,7 @@ def test_the_term_is_that_of_the_committed_entry(cluster: Cluster) -> None:
     lone.kill()
     before = committed(lone)
     lone.start()
-    stays(lambda: committed(lone) == before, "what is committed", 4)
+    stays(lambda: committed(lone) == before, "no new committed entry", 4)
     lone.kill()
     assert lone.examined()["decision"] == "start"
 
@@ -499,7 +499,7 @@ def test_an_idle_server_costs_no_write(cluster: Cluster) -> None:
     first = cluster.found()
     until(lambda: committed(first)[0] == last(first), "sampled")
     before = witness(first).stat().st_mtime_ns
-    stays(lambda: witness(first).stat().st_mtime_ns == before, "the file", 1.5)
+    stays(lambda: witness(first).stat().st_mtime_ns == before, "no write to the witness", 1.5)
 
 
 def test_a_witness_that_cannot_be_written_keeps_nobody_down(cluster: Cluster) -> None:

@@ -96,7 +96,7 @@ def test_no_heartbeat_is_sent_with_an_interval_of_zero(chassis: Chassis) -> None
     chassis.world.observe(OVN_HEARTBEAT_SECONDS="0")
     until(lambda: chassis.world.status.get("chassisCount") == 2, "both chassis", timeout=40)
     before = chassis.number
-    stays(lambda: chassis.number == before, "the number", INTERVAL)
+    stays(lambda: chassis.number == before, "no further heartbeat", INTERVAL)
 
 
 def test_chassis_that_are_told_not_to_answer_are_unknown(chassis: Chassis) -> None:
@@ -107,7 +107,7 @@ def test_chassis_that_are_told_not_to_answer_are_unknown(chassis: Chassis) -> No
     assert chassis.is_ready() == "Unknown"
     assert "activeControllers" not in chassis.world.status
     number = chassis.number
-    stays(lambda: chassis.number == number, "the number", 5)
+    stays(lambda: chassis.number == number, "no further heartbeat", 5)
     chassis.set_option("true")
     until(lambda: chassis.is_ready() == "True", "answers again", timeout=20)
 

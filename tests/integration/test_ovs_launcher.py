@@ -346,7 +346,7 @@ def test_the_kernel_keeps_its_flows_as_long_as_new_ones_come(kernel: Node, fails
         run("ovs-ofctl", "add-flow", f"unix:{bridge}", f"priority={next(priorities)},actions=drop")
         return waits(kernel)
 
-    stays(waits_with_one_more, "the wait", 6)
+    stays(waits_with_one_more, "flow-restore-wait stays set", 6)
     until(lambda: not waits(kernel), "the end of the wait", 10)
 
 
@@ -359,7 +359,7 @@ def test_the_kernel_keeps_its_flows_in_a_pause_of_many_new_ones(kernel: Node) ->
     flows = kernel.directory / "flows"
     flows.write_text("".join(f"priority={number},actions=drop\n" for number in range(1, 20001)))
     run("ovs-ofctl", "--bundle", "add-flows", f"unix:{bridge}", str(flows))
-    stays(lambda: waits(kernel), "the wait", 3)
+    stays(lambda: waits(kernel), "flow-restore-wait stays set", 3)
     until(lambda: not waits(kernel), "the end of the wait", 15)
 
 

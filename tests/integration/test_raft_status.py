@@ -170,6 +170,7 @@ def test_quorum_that_comes_back_is_waited_for(raft_cluster: t.Any, status: t.Any
     first, second = cluster.followers
     first.kill()
     second.kill()
+    eventually(lambda: status(cluster, expected_members=3), lambda r: r["verdict"] == "no_quorum", timeout=8)
     # The daemons die with the thread that started them, so it is the module that runs beside.
     with concurrent.futures.ThreadPoolExecutor() as pool:
         waiting = pool.submit(status, cluster, wait_for="quorum", wait_timeout=30, expected_members=3)

@@ -119,14 +119,7 @@ def site(raft_cluster: MakeCluster, short_dir: pathlib.Path, collection_path: st
         yield Site(installation, short_dir, collection_path)
 
 
-def skipped(output: str) -> list[str]:
-    """The tasks that a run skipped."""
-    blocks = output.split("\nTASK [")[1:]
-    return [block.partition("]")[0].rpartition(" : ")[2] for block in blocks if "\nskipping: " in block]
-
-
 def test_one_call_asks_a_host_everything(site: Site) -> None:
-    """And what nothing is to be done for is hardly seen."""
     status = site.run("status")
     assert status.calls == {"central0": [*ONE, "ovn_sync"], "central1": ONE, "central2": ONE}
     for database in ("northbound", "southbound"):
@@ -136,12 +129,10 @@ def test_one_call_asks_a_host_everything(site: Site) -> None:
         "active": 1,
         "standby": 2,
     }
-    assert skipped(status.output) == ["Read again what changed meanwhile or takes longer"]
 
     verify = site.run("verify")
     assert verify.calls == {"central0": [*ONE, "ovn_sync"], "central1": ONE, "central2": ONE}
     assert (verify.messages("not_compared"), verify.messages("address_unreachable")) == ([], [])
-    assert skipped(verify.output) == ["Read again what changed meanwhile or takes longer"]
 
 
 @pytest.mark.parametrize("playbook", ["status", "verify"])
