@@ -10,6 +10,14 @@ from .options import plain
 from .variables import Hostvars, Variables
 
 
+def _without_frame(value: t.Any) -> t.Any:
+    """Return a result without the stack frame of its expired timeout, of which ansible-core 2.19 warns when it is rendered. Nobody reads it."""
+    timed_out = value.get("timedout") if isinstance(value, t.Mapping) else None
+    if not isinstance(timed_out, t.Mapping):
+        return value
+    return {**value, "timedout": {key: timed_out[key] for key in timed_out if key != "frame"}}
+
+
 class RenderedVariables(t.Mapping[str, t.Any]):
     """The variables of one host as plain data. One that cannot be rendered is `InvalidInput` with its name and host."""
 
@@ -22,7 +30,7 @@ class RenderedVariables(t.Mapping[str, t.Any]):
             raise KeyError(name)
         if name not in self._read:
             try:
-                self._read[name] = plain(self._render(self._variables[name]))
+                self._read[name] = plain(self._render(_without_frame(self._variables[name])))
             except Exception as e:  # templates raise many classes, and each version of Ansible has others
                 raise InvalidInput(
                     f"{name} of {self._host} cannot be rendered: {e}. Correct it in the inventory."
