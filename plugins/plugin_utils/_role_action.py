@@ -22,9 +22,10 @@ a step only brings together what that needs:
 - `self.variables`: every other variable of the host as the task sees it, also those of the role and of `vars:`; `self.hostvars[host]` those of any host, as
   a play sees them. Both render a value when it is asked for, return plain data, and name host and variable if it cannot be rendered.
 - `self.host`, `self.groups`, `self.check_mode`, `self.arguments`.
-- `self.call_cluster(module, **arguments)`: the same for a module of kubernetes.core, with the kubeconfig of the cluster that the host stands for.
 - `self.call(module, **arguments)`: the result of a module on the task's host, with the task's connection, `become`, `delegate_to` and check mode. A module
-  that fails, fails the task with its result. None is left out of the arguments. A step that calls none runs for unreachable hosts as well.
+  that fails, fails the task with its result. None is left out of the arguments. A step that calls none runs for unreachable hosts as well. Warnings of all
+  modules that a step calls are warnings of the task.
+- `self.call_cluster(module, **arguments)`: the same with the kubeconfig of the cluster that the host stands for, and `self.apply_objects(objects)` there.
 
 Secrets: a result is registered, shown with -v and kept in facts. A step returns no key, kubeconfig or passphrase.
 """
@@ -50,11 +51,10 @@ if t.TYPE_CHECKING:
     from ..module_utils._roles.options import Options
 
 _ROLES = pathlib.Path(__file__).resolve().parents[2] / "roles"
-_OF_EVERY_RESULT = (
-    "ansible_facts",
+_LISTS_OF_RESULTS = (
     "warnings",
     "deprecations",
-)  # what Ansible wants to have of a module, for example its interpreter
+)  # which Ansible prints; beside them it wants facts, for example the interpreter
 
 
 def _options_of(role: str) -> Specification:
@@ -85,7 +85,7 @@ class RoleAction(ActionBase, abc.ABC):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         self._task_vars = task_vars or {}
-        self._of_modules: dict[str, t.Any] = {}
+        self._of_modules: dict[str, t.Any] = {"ansible_facts": {}}
         self.host: str = self._task_vars["inventory_hostname"]
         self.groups: Groups = self._task_vars["groups"]
         self.check_mode: bool = self._task.check_mode
@@ -99,7 +99,8 @@ class RoleAction(ActionBase, abc.ABC):
         except OvnError as e:
             own = {"changed": False, "failed": True, **e.as_result()}
         warnings = [*self._of_modules.get("warnings", ()), *own.get("warnings", ())]
-        return {**result, **self._of_modules, **own, **({"warnings": warnings} if warnings else {})}
+        of_modules = {name: value for name, value in self._of_modules.items() if value}
+        return {**result, **of_modules, **own, **({"warnings": warnings} if warnings else {})}
 
     def options(self, kind: type[Options], role: str = "", *, alone: bool = False, **given: t.Any) -> Options:
         """Return the dataclass with the options of the role and the shared variables that its fields name. All options of the role are checked.
@@ -129,9 +130,10 @@ class RoleAction(ActionBase, abc.ABC):
         execute: t.Callable[..., dict[str, t.Any]] = self._execute_module
         given = {name: value for name, value in arguments.items() if value is not None}
         found = execute(module_name=module, module_args=given, task_vars=self._task_vars)
-        for name in _OF_EVERY_RESULT:
-            if found.get(name):
-                self._of_modules[name] = found[name]
+        for name in _LISTS_OF_RESULTS:
+            known = self._of_modules.setdefault(name, [])
+            known += [one for one in found.get(name) or () if one not in known]
+        self._of_modules["ansible_facts"].update(found.get("ansible_facts") or {})
         if found.get("failed"):
             details = {name: value for name, value in found.items() if name not in ("msg", "failed", "invocation")}
             raise OvnError(str(found.get("msg", f"{module} failed without a message")), **details)
@@ -141,3 +143,7 @@ class RoleAction(ActionBase, abc.ABC):
         """Return the result of a module for the Kubernetes cluster that the host stands for."""
         access = self.options(ClusterAccess)
         return self.call(module, kubeconfig=access.kubeconfig or None, context=access.context or None, **arguments)
+
+    def apply_objects(self, objects: t.Sequence[dict[str, t.Any]], **options: t.Any) -> dict[str, t.Any]:
+        """Apply objects to that cluster, or delete them with `state="absent"`, and wait until that is done."""
+        return self.call_cluster("kubernetes.core.k8s", definition=objects, wait=True, wait_sleep=1, **options)

@@ -76,3 +76,36 @@ def test_variable_of_another_host_is_named_if_it_cannot_be_rendered(world: AptWo
     assert not play.run(play_of(compare), **options, compared=["h1", "h2"])
     assert "ovn_packages_plan of h2 cannot be rendered" in play.output
     assert "Traceback" not in play.output
+
+
+CALLS = """
+from ansible_collections.c5c3.ovn.plugins.plugin_utils._role_action import RoleAction
+
+class ActionModule(RoleAction):
+    ROLE = "ovn_packages"
+
+    def step(self):
+        return {"answers": [self.call("warn_once", about=about)["about"] for about in ("one", "two", "one")]}
+"""
+WARNS = """
+from ansible.module_utils.basic import AnsibleModule
+
+module = AnsibleModule({"about": {"type": "str"}})
+module.warn("The first is not as it was.")
+module.warn(f"Number {module.params['about']} is odd.")
+module.deprecate(f"Option {module.params['about']} goes.", version="9.0.0", collection_name="c5c3.ovn")
+module.exit_json(about=module.params["about"], ansible_facts={f"found_{module.params['about']}": True})
+"""
+
+
+def test_step_with_several_modules_keeps_what_each_reports(world: AptWorld, play: Play) -> None:
+    """Each warning once, however many modules have it."""
+    for folder, name, text in (("action_plugins", "call_twice", CALLS), ("library", "warn_once", WARNS)):
+        (world.root / folder).mkdir()
+        (world.root / folder / f"{name}.py").write_text(text)
+    show = {"ansible.builtin.debug": {"msg": "{{ called.answers | join(' ') }} {{ found_one and found_two }}"}}
+    assert play.run(play_of({"call_twice": None, "register": "called"}, show)), play.output
+    assert "one two one True" in play.output
+    for warning in ("The first is not as it was.", "Number one is odd.", "Number two is odd.", "Option one goes."):
+        assert play.output.count(warning) == 1, play.output
+    assert "Option two goes." in play.output
