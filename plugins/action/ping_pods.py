@@ -17,18 +17,15 @@ class ActionModule(RoleAction):
         plan = self.variables["ovn_ping_plan"]
         results = []
         if plan["pods_to_delete"]:
-            results.append(self._apply(plan["pods_to_delete"], state="absent", wait_timeout=60))
+            results.append(self.apply_objects(plan["pods_to_delete"], state="absent", wait_timeout=60))
         # In check mode a pod that would be deleted is still there, and the API server refuses to change it. A removal goes on past a guest that does not
         # start: it cannot be unplugged then, which is reported in the end.
         if plan["objects"] and not (self.check_mode and plan["pods_to_delete"]):
             timeout = max(options.wait_timeout, 60)
             forgiving = options.state == "absent"
-            results.append(self._apply(plan["objects"], wait_timeout=timeout, continue_on_error=forgiving))
+            results.append(self.apply_objects(plan["objects"], wait_timeout=timeout, continue_on_error=forgiving))
         changed = any(result["changed"] for result in results)
         return {"changed": changed, "predicted": changed and self.check_mode, "objects": _objects(results)}
-
-    def _apply(self, objects: list[dict[str, t.Any]], **options: t.Any) -> dict[str, t.Any]:
-        return self.call_cluster("kubernetes.core.k8s", definition=objects, wait=True, wait_sleep=1, **options)
 
 
 def _objects(results: list[dict[str, t.Any]]) -> list[dict[str, t.Any]]:

@@ -27,14 +27,7 @@ class ActionModule(RoleAction):
         removal = judge_removal(left, self.variables["ovn_ping_switch"], pods)
         changed = False
         if removal["objects"]:
-            deleted = self.call_cluster(
-                "kubernetes.core.k8s",
-                state="absent",
-                definition=removal["objects"],
-                wait=True,
-                wait_sleep=1,
-                wait_timeout=60,
-            )
+            deleted = self.apply_objects(removal["objects"], state="absent", wait_timeout=60)
             changed = deleted["changed"]
         if removal["remains"]:
             raise Refused(
