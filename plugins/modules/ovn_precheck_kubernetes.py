@@ -15,7 +15,7 @@ description:
   - Checked are the API server and its version, the rights of the user, the namespace, the definitions, storage classes, nodes, quotas, the Secret of another
     owner, and the contents of images that run already.
   - What this user may not read is not a finding. It is named in RV(facts.not_tested).
-  - The rights are asked with SelfSubjectAccessReview and SelfSubjectRulesReview. The Roles in docs/kubernetes-rights.md are made from the same table.
+  - The rights are asked with SelfSubjectAccessReview and SelfSubjectRulesReview. The Roles in examples/rights are made from the same table.
   - An API server that does not answer is a finding, too. The module fails only for options that contradict each other.
 extends_documentation_fragment:
   - c5c3.ovn._attributes

@@ -26,14 +26,14 @@ RBAC = "/apis/rbac.authorization.k8s.io/v1"
 GROUP = "rbac.authorization.k8s.io"
 VERBS = {"post": "create", "put": "update", "patch": "patch", "delete": "delete"}
 Access = tuple[str, str, str]  # group, resource with its subresource, verb
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "kubernetes-rights.md"
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "rights"
 
 
-def roles_on_page(shown: str, name: str, namespace: str) -> list[Object]:
-    """The Roles that the page shows with the name `shown`, under another name and for another namespace."""
-    blocks = [block.partition("```")[0] for block in PAGE.read_text(encoding="utf-8").split("```yaml\n")[1:]]
-    found = [role for block in blocks for role in yaml.safe_load_all(block) if role["metadata"]["name"] == shown]
-    assert found, f"{PAGE} has no Role {shown}"
+def example_roles(shown: str, name: str, namespace: str) -> list[Object]:
+    """The Roles of examples/rights with the name `shown`, under another name and for another namespace."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.glob("*.yml"))]
+    found = [role for text in texts for role in yaml.safe_load_all(text) if role["metadata"]["name"] == shown]
+    assert found, f"{EXAMPLES} has no Role {shown}"
     for role in found:
         role["metadata"].update({"name": name, **({"namespace": namespace} if role["kind"] == "Role" else {})})
     return found

@@ -1,4 +1,4 @@
-"""The Roles of docs/kubernetes-rights.md for who only looks and who runs the ping, on a real API server: with exactly these everything works,
+"""The Roles of examples/rights for who only looks and who runs the ping, on a real API server: with exactly these everything works,
 and without any one verb a message names it.
 """
 
@@ -19,7 +19,7 @@ import pytest
 from _apiserver import ApiServer
 from _control_plane import WHOLE, ControlPlane
 from _pods_on_api import Kubelet
-from _rights import Access, Operator, Requests, roles_on_page
+from _rights import Access, Operator, Requests, example_roles
 from ansible_collections.kubernetes.core.plugins.modules import k8s, k8s_info
 from conftest import MakeCluster, Pki
 
@@ -101,7 +101,7 @@ def test_who_looks_at_a_control_plane(
     plane.server.request(
         "POST", f"/api/v1/namespaces/{plane.namespace}/secrets", pki.issue("client").secret("ovn-tls", "")
     )
-    roles = roles_on_page("ovn-control-plane-view", operator.name, plane.namespace)
+    roles = example_roles("ovn-control-plane-view", operator.name, plane.namespace)
     operator.grant(*roles)
     operator.await_denied(rights, plane.namespace, set())
     requests = Requests(monkeypatch)
@@ -126,7 +126,7 @@ def test_who_looks_at_a_control_plane(
 def test_a_heartbeat_without_the_right_to_read_its_key(plane: ControlPlane, operator: Operator) -> None:
     place = {"cluster": "ovn", "tls_secret": "ovn-tls", "kubeconfig": operator.kubeconfig}
     endpoints = {"northbound": ["ssl:127.0.0.1:1"], "southbound": ["ssl:127.0.0.1:1"]}
-    operator.grant(*roles_on_page("ovn-control-plane-ping", operator.name, plane.namespace))
+    operator.grant(*example_roles("ovn-control-plane-ping", operator.name, plane.namespace))
     operator.await_denied(LIMITED_RIGHTS["ping", "cluster"], plane.namespace, set())
     found = plane.module(ovn_central_info, {**place, "heartbeat": endpoints}, False, False)
     assert found["heartbeat"]["failed"]
@@ -141,7 +141,7 @@ def test_who_looks_cannot_change_anything(plane: ControlPlane, operator: Operato
     plane.make("Pod", "ovn-northbound-0", spec={"containers": [{"name": "database", "image": "ovn"}]})
     for kind, shown in (("cluster", "ovn-control-plane-view"), ("hypervisors", "ovn-hypervisors-view")):
         name = f"{operator.name}-{kind}"
-        operator.grant(*roles_on_page(shown, name, plane.namespace))
+        operator.grant(*example_roles(shown, name, plane.namespace))
     operator.await_denied(LIMITED_RIGHTS["view", "cluster"], plane.namespace, set())
     cluster = operator.connect()
     kinds = {
@@ -180,7 +180,7 @@ def test_who_pings_writes_the_switch_of_a_control_plane(
     rolled_out: ControlPlane, operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plane, rights = rolled_out, LIMITED_RIGHTS["ping", "cluster"]
-    roles = roles_on_page("ovn-control-plane-ping", operator.name, plane.namespace)
+    roles = example_roles("ovn-control-plane-ping", operator.name, plane.namespace)
     operator.grant(*roles)
     operator.await_denied(rights, plane.namespace, set())
     requests = Requests(monkeypatch)
@@ -246,7 +246,7 @@ def play(short_dir: pathlib.Path, collection_path: str, api_server: ApiServer, n
 def test_who_looks_at_a_hypervisor_cluster(play: Play, operator: Operator) -> None:
     """c5c3.ovn.verify. There is no control plane, which is the only thing that it finds."""
     rights = LIMITED_RIGHTS["view", "hypervisors"]
-    roles = roles_on_page("ovn-hypervisors-view", operator.name, play.namespace)
+    roles = example_roles("ovn-hypervisors-view", operator.name, play.namespace)
     operator.grant(*roles)
     operator.await_denied(rights, play.namespace, set())
     _code, output = play.run("c5c3.ovn.verify", operator.kubeconfig)
@@ -350,7 +350,7 @@ def test_who_pings_from_a_hypervisor_cluster(
     role = {"ansible.builtin.include_role": {"name": "c5c3.ovn.ovn_ping"}}
     playbook.write_text(json.dumps([{"hosts": "ovn_hypervisors", "gather_facts": False, "tasks": [role]}]))
     rights = LIMITED_RIGHTS["ping", "hypervisors"]
-    roles = roles_on_page("ovn-hypervisors-ping", operator.name, play.namespace)
+    roles = example_roles("ovn-hypervisors-ping", operator.name, play.namespace)
     operator.grant(*roles)
     operator.await_denied(rights, play.namespace, set())
 
@@ -387,7 +387,7 @@ def test_who_pings_from_a_hypervisor_cluster(
 def test_each_verb_for_the_guests_of_a_ping(plane: ControlPlane, operator: Operator, chassis: None) -> None:
     """The modules of the role, with its options."""
     rights = LIMITED_RIGHTS["ping", "hypervisors"]
-    roles = roles_on_page("ovn-hypervisors-ping", operator.name, plane.namespace)
+    roles = example_roles("ovn-hypervisors-ping", operator.name, plane.namespace)
     operator.grant(*roles)
     operator.await_denied(rights, plane.namespace, set())
     metadata = {"name": "c5c3-ping", "namespace": plane.namespace}

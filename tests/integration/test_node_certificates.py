@@ -43,7 +43,7 @@ plane = test_relay.plane  # a fixture
 
 DAY = 24 * 3600.0
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "kubernetes.md"
+POLICY = pathlib.Path(__file__).parents[2] / "examples" / "certificates" / "node-requests-policy.yml"
 
 
 site = _node_site.site  # a fixture
@@ -206,13 +206,12 @@ def test_a_user_with_exactly_these_rights(site: Site, tmp_path: pathlib.Path) ->
     assert e.value.details["http_status"] == 403
 
 
-def test_the_policy_of_the_page_binds_the_agents_to_our_signer(site: Site) -> None:
+def test_example_policy_binds_the_agents_to_our_signer(site: Site) -> None:
     site.run()
     agent = site.agent("a")
-    text = PAGE.read_text(encoding="utf-8").replace("ovn-system:ovn-controller", f"{site.namespace}:{ACCOUNT}")
-    (block,) = [one for one in text.split("```yaml\n")[1:] if "kind: ValidatingAdmissionPolicy\n" in one]
+    text = POLICY.read_text(encoding="utf-8").replace("ovn-system:ovn-controller", f"{site.namespace}:{ACCOUNT}")
     kinds = "/apis/admissionregistration.k8s.io/v1/"
-    policies = list(yaml.safe_load_all(block.partition("```")[0]))
+    policies = list(yaml.safe_load_all(text))
     pem = pathlib.Path(make_request(str(site.directory / "scratch"), "a")).read_bytes()
     csr = {"request": base64.b64encode(pem).decode(), "usages": ["client auth"], "signerName": "example.com/other"}
 

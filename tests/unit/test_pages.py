@@ -13,9 +13,7 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 READMES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted(ROOT.glob("roles/*/README.md"))]
 CONTRIBUTORS = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "contributing").rglob("*.md"))]
 MOST_PAGES = 20
-MOST_WORDS = (
-    46_800  # what users read: pages and READMEs; 45 000 is the aim, and each option that goes takes its line with it
-)
+MOST_WORDS = 44_900  # what users read: pages and READMEs
 MOST_WORDS_OF_CONTRIBUTORS = 13_700
 WIDEST_ROW = 160
 TOC = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)

@@ -1,4 +1,4 @@
-"""The example of docs/kubernetes.md for cert-manager and trust-manager: its objects fit each other, the specification and the names of members."""
+"""The objects of examples/certificates/cert-manager.yml fit each other, the variables in docs/kubernetes.md and the names of members."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ import yaml
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.pki import desired_state
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "kubernetes.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "kubernetes.md"
+EXAMPLE = ROOT / "examples" / "certificates" / "cert-manager.yml"
 Object = dict[str, t.Any]
 
 
 def blocks() -> tuple[Object, list[Object]]:
     """The variables, and the objects."""
     section = PAGE.read_text(encoding="utf-8").partition("### cert-manager with two CAs")[2].partition("\n### ")[0]
-    variables, objects = re.findall(r"^```yaml\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
-    return yaml.safe_load(variables), list(yaml.safe_load_all(objects))
+    (variables,) = re.findall(r"^```yaml\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    return yaml.safe_load(variables), list(yaml.safe_load_all(EXAMPLE.read_text(encoding="utf-8")))
 
 
 def of(kind: str) -> dict[tuple[str, str], Object]:

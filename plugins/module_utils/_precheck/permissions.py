@@ -40,7 +40,7 @@ def _finding(
         "permission_missing",
         f"{title(group, resource)}{of} in {where}",
         f"User {user} may not: {listed}.",
-        f"Give this user a {role} with {listed} on {resource} of {api_group}. docs/kubernetes-rights.md has all rights as YAML.",
+        f"Give this user a {role} with {listed} on {resource} of {api_group}. docs/kubernetes-rights.md has all rights.",
     )
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rights of the user in the kubeconfig, as tables: those of a rollout, which the precheck asks about, and those of who only looks or pings. All Roles in
-docs/kubernetes-rights.md are made from them.
+"""The rights of the user in the kubeconfig, as tables: those of a rollout, which the precheck asks about, and those of who only looks or pings. All Roles of
+examples/rights are made from them.
 """
 
 from __future__ import annotations

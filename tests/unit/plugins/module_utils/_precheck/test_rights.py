@@ -41,7 +41,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import (
     status_agent_role,
 )
 
-PAGE = Path(__file__).resolve().parents[5] / "docs" / "kubernetes-rights.md"
+EXAMPLES = Path(__file__).resolve().parents[5] / "examples" / "rights"
 SPEC = parse_spec({}, name="ovn", namespace="ovn-system")
 PLACES: dict[Kind, str] = {"cluster": "ovn-control-plane", "hypervisors": "ovn-hypervisors"}
 APPLIED: dict[Kind, list[dict[str, t.Any]]] = {
@@ -151,7 +151,7 @@ def test_names_in_the_roles_are_the_defaults() -> None:
     named = {name for rights in LIMITED_RIGHTS.values() for right in rights for name in right.names}
     records = {record_name(SPEC.name, database) for database in DATABASES}
     ping = yaml.safe_load(
-        (PAGE.parents[1] / "roles" / "ovn_ping" / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
+        (EXAMPLES.parents[1] / "roles" / "ovn_ping" / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
     )["argument_specs"]["main"]["options"]["ovn_ping_name"]
     assert named == {SPEC.name, SPEC.tls_secret, ping["default"], *records}
 
@@ -188,8 +188,12 @@ def test_a_run_may_do_what_it_lets_agents_do() -> None:
     assert all(right.need == "optional" and right.without for right in rights)
 
 
-def test_the_page_has_the_roles_of_the_table() -> None:
-    """docs/kubernetes-rights.md shows what `roles` returns. Where they differ, this prints what belongs there."""
+def name_and_kind(role: dict[str, t.Any]) -> tuple[str, str]:
+    return role["metadata"]["name"], role["kind"]
+
+
+def test_examples_have_the_roles_of_the_table() -> None:
+    """examples/rights has what `roles` returns. Where they differ, this prints what belongs there."""
     made = [
         *roles("cluster", "ovn-control-plane", "ovn-system"),
         *roles("hypervisors", "ovn-hypervisors", "ovn-system"),
@@ -204,10 +208,10 @@ def test_the_page_has_the_roles_of_the_table() -> None:
             for role in limited_roles(purpose, kind, f"{PLACES[kind]}-{purpose}", "ovn-system")
         ),
     ]
-    blocks = [block.partition("```")[0] for block in PAGE.read_text(encoding="utf-8").split("```yaml\n")[1:]]
-    shown = [one for block in blocks for one in yaml.safe_load_all(block)]
+    texts = [path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.yml")]
+    shown = [one for content in texts for one in yaml.safe_load_all(content)]
     text = "\n---\n".join(yaml.safe_dump(one, sort_keys=False, default_flow_style=None, width=150) for one in made)
-    assert shown == made, f"docs/kubernetes-rights.md should have\n{text}"
+    assert sorted(shown, key=name_and_kind) == sorted(made, key=name_and_kind), f"examples/rights should have\n{text}"
 
 
 def test_who_takes_the_resource_of_another_client_may_not_write_it() -> None:
