@@ -20,7 +20,7 @@ from _control_plane import (
     touched,
 )
 from _pods_on_api import Kubelet
-from conftest import Ran, RunModule, until, within
+from conftest import Ran, RunModule, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import TimedOut
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import control_plane
@@ -309,7 +309,6 @@ def test_the_api_server_goes_away_midway(plane: ControlPlane) -> None:
     assert refused.failed
     assert plane.server.url in refused["msg"] or plane.server.kubeconfig in refused["msg"]
     assert "Cannot " in refused["msg"]
-    assert refused.seconds < within(90)
     held = plane.get("Lease", "ovn-run")["spec"].get("holderIdentity")
     assert held  # nobody could give it back; it ends by itself, and who is in a hurry takes it over
     plane.late(break_lock=True)
@@ -323,7 +322,6 @@ def test_the_api_server_freezes_midway(plane: ControlPlane) -> None:
     assert refused.failed
     assert plane.server.url in refused["msg"]
     assert "no answer" in refused["msg"] or "within" in refused["msg"], refused["msg"]
-    assert refused.seconds < within(90)
     plane.late(break_lock=True)
     assert {"StatefulSet ovn-northbound", "StatefulSet ovn-southbound"} <= set(plane.ours())
 

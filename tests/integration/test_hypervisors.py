@@ -265,7 +265,6 @@ def test_the_time_is_kept_and_the_cause_is_reported(hypervisors: Hypervisors) ->
     event(hypervisors, "Pod", "ovs-abc", "Failed", "Failed to pull image nowhere/ovs:1: not found")
     late = hypervisors(may_fail=True, wait=True, wait_timeout=1)
     assert late.failed
-    assert late.seconds < within(10)
     for words in (
         "the controller of DaemonSets has not observed ovs yet",
         "Node worker-1: Container ovs-vswitchd of pod ovs-abc waits (ImagePullBackOff: Back-off pulling image nowhere/ovs:1)",
@@ -357,7 +356,6 @@ def test_the_api_server_freezes_midway(hypervisors: Hypervisors) -> None:
     assert cut.failed
     assert "OVNChassis node-" in cut["msg"]
     assert server.url in cut["msg"]
-    assert cut.seconds < within(120)  # it ends by itself, also on a busy machine
     made = len(hypervisors.chassis())
     assert 0 < made < 400
     # Nobody could release the Lease, but its holder has ended on this machine, so nobody waits for it.
@@ -388,7 +386,6 @@ def test_the_api_server_goes_while_pods_are_awaited(hypervisors: Hypervisors) ->
         killer.join()
         server.restart()
     assert cut.failed
-    assert cut.seconds < within(40)
     assert server.url in cut["msg"]
     assert "DaemonSet" in cut["msg"]
     hypervisors.pods_are_ready(1)

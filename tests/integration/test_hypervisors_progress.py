@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 import typing as t
 
 import pytest
@@ -71,19 +70,22 @@ def test_a_rollout_may_take_longer_than_the_limit(
 ) -> None:
     before = hypervisors.generations()
     pause = limit / 3
+    assert pause * len(NODES) > 2 * limit
+    waited: list[bool] = []
 
     def roll_out(ended: threading.Event) -> None:
         await_update(hypervisors, before)
-        daemon_sets.roll_out(NODES, lambda: ended.wait(pause))
+        daemon_sets.roll_out(NODES, lambda: waited.append(not ended.wait(pause)))
 
     with beside(roll_out):
         ran = update(hypervisors, limit)
     assert not ran.failed, ran["msg"]
-    assert ran.seconds > pause * len(NODES) > 2 * limit
+    assert waited == [True] * len(NODES)
 
 
 def test_a_first_rollout_may_take_longer_than_the_limit(hypervisors: Hypervisors, limit: float) -> None:
     """All pods exist at once, and become ready one after the other."""
+    waited: list[bool] = []
 
     def become_ready(ended: threading.Event) -> None:
         daemon_sets = DaemonSets(hypervisors, NODES)
@@ -91,13 +93,13 @@ def test_a_first_rollout_may_take_longer_than_the_limit(hypervisors: Hypervisors
         for node in NODES:
             daemon_sets.replace(node)
         for node in NODES:
-            ended.wait(limit / 3)
+            waited.append(not ended.wait(limit / 3))
             daemon_sets.set_ready(node)
 
     with beside(become_ready):
         ran = hypervisors(wait=True, wait_timeout=limit, may_fail=True)
     assert not ran.failed, ran["msg"]
-    assert ran.seconds > 2 * limit
+    assert waited == [True] * len(NODES)
 
 
 @pytest.mark.parametrize("flapping", [False, True], ids=["nothing moves", "pods flap"])
@@ -106,13 +108,11 @@ def test_a_rollout_that_stops_is_given_up(
 ) -> None:
     """The new pod of the fourth node does not become ready. Pods that were finished, and some of the old template, may go up and down meanwhile."""
     before = hypervisors.generations()
-    stopped: list[float] = []
 
     def roll_out(ended: threading.Event) -> None:
         await_update(hypervisors, before)
         daemon_sets.roll_out(NODES[:3], lambda: ended.wait(limit / 3))
         daemon_sets.replace(NODES[3])
-        stopped.append(time.monotonic())
         while flapping and not ended.is_set():
             for node in (NODES[0], NODES[-1]):
                 daemon_sets.set_ready(node, ready=False)
@@ -122,9 +122,7 @@ def test_a_rollout_that_stops_is_given_up(
 
     with beside(roll_out):
         ran = update(hypervisors, limit)
-        took = time.monotonic() - stopped[0]
     assert ran.failed
-    assert limit - 1 < took < limit + within(5)
     if flapping:
         assert "no progress for" in ran["msg"]
     else:
@@ -151,7 +149,6 @@ def test_chassis_may_take_longer_than_the_limit_to_register(
     with beside(register(range(1, 7))):
         ran = hypervisors(**options)
     assert ran.failed
-    assert ran.seconds > 2 * limit
     for words in (
         "2 of 8 hypervisors are not registered in the Southbound database, with no progress for",
         'chassis "worker-7" of node worker-7: it has no row there',

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import pathlib
 import threading
-import time
 
 import pytest
 from _apiserver import ApiServer
@@ -317,19 +316,15 @@ class TestVerbs:
         cluster.create(config_map(namespace, "a"))
         timer = threading.Timer(0.5, lambda: cluster.create(config_map(namespace, "b")))
         timer.start()
-        started = time.monotonic()
         names = {"metadata.name!=kube-root-ca.crt"}
         events = list(cluster.watch("v1", "ConfigMap", namespace, fields=",".join(names), timeout=2))
         assert [(kind, item["metadata"]["name"]) for kind, item in events] == [("ADDED", "a"), ("ADDED", "b")]
-        assert 1.5 < time.monotonic() - started < within(6)
         timer.join()
 
     def test_a_watch_that_is_left_early(self, cluster: Cluster, namespace: str) -> None:
         cluster.create(config_map(namespace, "a"))
-        started = time.monotonic()
-        for _event in cluster.watch("v1", "ConfigMap", namespace, timeout=20):
+        for _event in cluster.watch("v1", "ConfigMap", namespace, timeout=3600):
             break
-        assert time.monotonic() - started < within(5)
         assert cluster.get("v1", "ConfigMap", "a", namespace) is not None
 
     def test_pods_are_awaited_with_one_list_and_one_watch(
@@ -344,12 +339,11 @@ class TestVerbs:
 
         timers = [threading.Timer(delay, gone, [name]) for delay, name in ((0.5, "p03"), (1.5, "p40"), (2.5, "p07"))]
         other = Cluster({"kubeconfig": api_server.kubeconfig})
-        before, started = other.requests, time.monotonic()
+        before = other.requests
         for timer in timers:
             timer.start()
         left = await_no_pods(other, namespace, {"n03", "n07"}, labels=SELECTOR, deadline=Deadline(60))
         assert left == []
-        assert 2.0 < time.monotonic() - started < within(20)
         assert other.requests - before == 2
         # Of one node its own pods alone are read; one that comes meanwhile is awaited as well, up to the limit.
         timers += [threading.Timer(0.5, cluster.create, [placed_pod(namespace, "late", "n05")])]

@@ -20,7 +20,6 @@ import urllib.request
 import pytest
 from _apiserver import ADMIN_TOKEN, ApiServer
 from _k8s_objects import KINDS, Object, actions, config_map, expect, forget_other_clusters, run
-from conftest import within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import (
     CertificateProblem,
@@ -95,10 +94,8 @@ class TestConnection:
             Cluster({"host": api_server.url, "api_key": "x", "ca_cert": stranger}).get("v1", "Namespace", "default")
 
     def test_nobody_listens(self) -> None:
-        started = time.monotonic()
         with expect(Unreachable, "127.0.0.1:1", "nothing listens there"):
             Cluster({"host": "https://127.0.0.1:1", "api_key": "x"}).get("v1", "Namespace", "default")
-        assert time.monotonic() - started < within(5)
 
     def test_a_name_that_nobody_knows(self) -> None:
         with expect(Unreachable, "no-such-host.invalid", "cannot be resolved"):
@@ -134,14 +131,11 @@ class TestServerThatGoesAway:
             "watch": lambda: list(frozen.watch("v1", "ConfigMap", namespace, timeout=1)),
             "exec": lambda: frozen.exec(namespace, "p", "c", ["true"], timeout=1),
         }
-        seconds = {}
         for name, ask in asked.items():
-            started, before = time.monotonic(), frozen.requests
+            before = frozen.requests
             with pytest.raises(TimedOut):
                 ask()
-            seconds[name] = time.monotonic() - started
             assert frozen.requests - before == 1, name
-        assert {name: value for name, value in seconds.items() if not 0.8 < value < within(3.5)} == {}
 
     def test_connecting_to_a_frozen_server(self, api_server: ApiServer, frozen: Cluster, namespace: str) -> None:
         """Nothing was discovered yet: kubernetes.core asks first, without any limit of its own."""
@@ -150,10 +144,8 @@ class TestServerThatGoesAway:
         kubeconfig = json.loads(pathlib.Path(api_server.kubeconfig).read_text())
         # Another spelling of the same address: "localhost" may be ::1, where another server listens.
         kubeconfig["clusters"][0]["cluster"]["server"] = api_server.url.replace("127.0.0.1", "127.1")
-        started = time.monotonic()
         with pytest.raises(TimedOut, match="the given kubeconfig"):
             Cluster({"kubeconfig": kubeconfig}, timeout=1)
-        assert time.monotonic() - started < within(3.5)
 
     def test_a_run_that_was_cut_short_is_finished_by_the_next(
         self, api_server: ApiServer, cluster: Cluster, namespace: str
@@ -308,10 +300,9 @@ class TestServerThatIsBusy:
     def test_patience_ends(self, front: Front, through: Cluster, namespace: str) -> None:
         through.connection.patience = 1.5
         front.plan = [503] * 50
-        before, started = through.requests, time.monotonic()
+        before = through.requests
         with expect(Unreachable, "503", "Try again later"):
             through.list("v1", "ConfigMap", namespace)
-        assert 0.5 < time.monotonic() - started < within(3)
         assert through.requests - before == len(front.seen) > 2
 
     def test_final_refusals_are_not_repeated(self, front: Front, through: Cluster, namespace: str) -> None:

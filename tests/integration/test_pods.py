@@ -167,10 +167,8 @@ def test_a_restart_with_an_image_that_cannot_be_pulled_stops_the_roll_out(
     monkeypatch.setattr(act, "_FIRST_CHECK_SECONDS", 0.5)
     world.converge()
     world.cluster.revision, world.cluster.waiting = "r2", "ImagePullBackOff"
-    started = time.monotonic()
     with pytest.raises(Refused, match=r"waiting does not change that.*ImagePullBackOff.*run again"):
         world.converge()
-    assert time.monotonic() - started < within(25)
     assert len([call for call in world.cluster.calls if call.startswith("delete")]) == 1
     assert [pod.revision for pod in world.cluster.pods.values()].count("r1") == 2
     world.cluster.revision, world.cluster.waiting = "r3", ""

