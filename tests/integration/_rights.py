@@ -18,7 +18,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refus
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.access_review import denied_accesses
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.connection import ApiConnection
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.cluster_findings import Kind
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.finding import Kind
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import RIGHTS, Right, questions_of
 
 Object = dict[str, t.Any]

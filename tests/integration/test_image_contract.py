@@ -30,7 +30,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.relay_command im
 from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.relay_launcher import SCRIPT as RELAY_SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.image_contract import CONTRACT
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import NO_TLS
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.cluster_findings import Kind
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.finding import Kind
 
 cluster = _launcher_cases.cluster  # fixture
 

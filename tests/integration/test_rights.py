@@ -22,7 +22,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnEr
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import pod_steps
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.access_review import denied_accesses
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.cluster_findings import Kind
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.finding import Kind
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import (
     RIGHTS,
     Right,

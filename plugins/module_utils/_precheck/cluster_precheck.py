@@ -14,7 +14,6 @@ from .._kubernetes.command import COMMAND_SECONDS
 from .._kubernetes.compare import is_applied
 from .._kubernetes.version import read_version
 from .._manifests.image_contract import command_for, used_images
-from .cluster_findings import Finding, Kind
 from .cluster_state import (
     judge_accounts,
     judge_bundle,
@@ -25,6 +24,7 @@ from .cluster_state import (
     judge_version,
 )
 from .creation import created_by_control_plane, created_by_hypervisors
+from .finding import Finding, Kind
 from .hypervisor_nodes import judge_hypervisors
 from .images import find_container, judge_image, lost_functions
 from .observed_cluster import ObservedKubernetes, Reader, used_definitions

@@ -11,7 +11,7 @@ from .._hypervisors.metadata_agents import secret_problem, secret_step
 from .._kubernetes.rollout_progress import is_terminating
 from .._kubernetes.secret_files import config_map_data
 from .._kubernetes.version import oldest_version, version_problem
-from .cluster_findings import TITLES, Finding, Kind
+from .finding import TITLES, Finding, Kind
 
 if t.TYPE_CHECKING:
     from .._api.metadata_agent_spec import SharedSecret

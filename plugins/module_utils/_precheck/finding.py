@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Findings of the precheck, and the codes by which they can be ignored. Pure."""
+"""What a check found before a run: each finding has a code, the object, the cause and the next step. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import typing as t
 
 from .._base.errors import InvalidInput
 from .._chassis.datapath import CODES as DATAPATH_CODES
-from .cluster_findings import CODES as CLUSTER_CODES
-from .cluster_findings import Finding
+
+Kind = t.Literal["cluster", "hypervisors"]
+TITLES: dict[Kind, str] = {"cluster": "the control plane", "hypervisors": "the hypervisors"}
 
 # In the order of the report. docs/troubleshooting.md explains each of them; tests compare.
 MACHINE_CODES = (
@@ -45,10 +46,50 @@ MACHINE_CODES = (
     "foreign_open_vswitch",
     "open_vswitch_missing",
 )
+CLUSTER_CODES = (
+    "api_unreachable",
+    "api_credentials",
+    "api_version",
+    "resource_missing",
+    "specification_invalid",
+    "permission_missing",
+    "namespace_terminating",
+    "namespace_pod_security",
+    "definition_newer",
+    "definition_terminating",
+    "storage_class_missing",
+    "storage_class_default_missing",
+    "nodes_too_few",
+    "nodes_selected_none",
+    "node_without_open_vswitch",
+    "node_settings_invalid",
+    "node_address_missing",
+    "node_address_duplicate",
+    "node_system_id_duplicate",
+    "metadata_agent_on_gateway",
+    "quota_exceeded",
+    "quota_needs_resources",
+    "secret_missing",
+    "secret_incomplete",
+    "bundle_missing",
+    "bundle_incomplete",
+    "account_missing",
+    "image_incomplete",
+)
 CODES = (*MACHINE_CODES, *CLUSTER_CODES)
-
-
 CONTROL_NODE = "control node"  # as the object of a finding
+
+
+class Finding(t.NamedTuple):
+    """One reason why a run would fail. `object` is named in full, `cause` and `next_step` are sentences."""
+
+    code: str
+    object: str
+    cause: str
+    next_step: str
+
+    def as_dict(self) -> dict[str, str]:
+        return self._asdict()
 
 
 def hosts_of(finding: Finding, groups: t.Mapping[str, t.Sequence[str]], hosts: t.Collection[str]) -> list[str]:

@@ -12,9 +12,8 @@ from .._chassis.registration import Rows
 from .._roles.central import options_for_machines
 from .._roles.options import plain, read_options
 from .._roles.variables import Groups, Hostvars, members_of
-from .cluster_findings import Finding
 from .declared import DeclaredHost, declared_hosts, measurement, problem_of
-from .finding import check_ignored, hosts_of
+from .finding import Finding, check_ignored, hosts_of
 from .judge_inventory import judge_central_clusters, judge_registered, not_checked
 from .judge_software import not_tested, ovn_version
 from .measured import Limits, MeasuredHost

@@ -12,7 +12,7 @@ from .._hypervisors.metadata_agents import GATEWAY_CAUSE, GATEWAY_STEP, gateways
 from .._hypervisors.nodes import Node, matches, parse_node
 from .._hypervisors.resources import declared_settings
 from .._hypervisors.settings import Chassis, default_settings, plan_chassis
-from .cluster_findings import Finding
+from .finding import Finding
 
 if t.TYPE_CHECKING:
     from .._api.spec import ClusterSpec

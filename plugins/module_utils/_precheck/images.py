@@ -8,7 +8,7 @@ import typing as t
 from .._api.names import Object
 from .._base.sentences import list_names
 from .._manifests.image_contract import IMAGE_FIELDS, contents_of, is_needed, used_images
-from .cluster_findings import Finding, Kind
+from .finding import Finding, Kind
 
 if t.TYPE_CHECKING:
     from .._api.spec import ClusterSpec

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .cluster_findings import Finding
-from .finding import CONTROL_NODE
+from .finding import CONTROL_NODE, Finding
 from .measured import MeasuredHost
 
 _STEP = "Set both clocks with NTP (chrony, systemd-timesyncd)"

@@ -7,8 +7,8 @@ import typing as t
 
 from .._chassis.registration import LocalChassis, Rows, registered_clash
 from .._roles.central import CentralClusterOptions, cluster_problem
-from .cluster_findings import Finding
 from .declared import DeclaredHost
+from .finding import Finding
 from .measured import MeasuredHost
 
 _COUNTS = (1, 3, 5)

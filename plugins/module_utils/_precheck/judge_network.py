@@ -7,8 +7,8 @@ import typing as t
 
 from .._base.flows import TUNNEL_PORTS
 from .._base.ip_addresses import overlap
-from .cluster_findings import Finding
 from .declared import RAFT_PORTS, USUAL_MTU
+from .finding import Finding
 from .measured import Facts, MeasuredHost, is_ours, place_of
 
 _KERNEL_DEVICES = ("genev_sys_", "vxlan_sys_")  # those of Open vSwitch

@@ -12,8 +12,8 @@ from .._chassis.lists import read_servers
 from .._chassis.other_switches import DISTRIBUTION_UNITS, HostSwitches, Program, managed_findings
 from .._machine.package_plan import desired_versions, unsatisfied
 from .._ovsdb.endpoint import parse_endpoints
-from .cluster_findings import Finding
 from .declared import DeclaredHost, southbound_addresses
+from .finding import Finding
 from .measured import Facts, MeasuredHost, is_ours, place_of, supervisor_of
 
 # Units of the distributions whose daemon the role takes over.

@@ -8,8 +8,8 @@ import typing as t
 
 from .._chassis.datapath import judge_datapath
 from .._machine.package_plan import desired_versions
-from .cluster_findings import Finding
 from .declared import PACKAGE_PATHS
+from .finding import Finding
 from .measured import Facts, MeasuredHost
 
 _DEBIAN = ("12", "13")

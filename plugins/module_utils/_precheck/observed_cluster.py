@@ -9,7 +9,7 @@ import typing as t
 from .._api.crds import custom_resource_definitions
 from .._api.names import API_VERSION, Object
 from .._base.errors import Refused
-from .cluster_findings import Kind
+from .finding import Kind
 
 if t.TYPE_CHECKING:
     from .._kubernetes.client import Cluster

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from .._kubernetes.access_review import Access
-from .cluster_findings import Finding
+from .finding import Finding
 from .rights import Right, questions_of
 
 

@@ -9,7 +9,7 @@ from .._api.names import Object, claim_name, member_name, northd_name
 from .._base.databases import DATABASES, TITLES, Database
 from .._base.sentences import list_names
 from .._hypervisors.nodes import matches, parse_node
-from .cluster_findings import Finding
+from .finding import Finding
 from .observed_cluster import ObservedKubernetes
 
 if t.TYPE_CHECKING:

@@ -11,7 +11,7 @@ from .._api.names import Object
 from .._base.sentences import list_names
 from .._kubernetes.kinds import KNOWN_KINDS
 from .._kubernetes.quantity import canonical_quantity, parse_quantity
-from .cluster_findings import TITLES, Finding, Kind
+from .finding import TITLES, Finding, Kind
 
 Amounts = dict[str, decimal.Decimal]
 Demand = t.Mapping[str, decimal.Decimal]

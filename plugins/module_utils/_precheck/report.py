@@ -6,9 +6,8 @@ from __future__ import annotations
 import typing as t
 
 from .._base.ip_addresses import literal
-from .cluster_findings import Finding
 from .declared import RAFT_PORTS, DeclaredHost
-from .finding import CODES
+from .finding import CODES, Finding
 from .judge_clocks import judge_clocks
 from .judge_inventory import judge_inventory, judge_measuring
 from .judge_network import judge_network

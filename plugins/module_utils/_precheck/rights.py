@@ -13,7 +13,7 @@ from .._base.tls_options import CHASSIS_SIGNER
 from .._kubernetes.access_review import Access
 from .._manifests.node_certificates import AUTHORITIES, role_name
 from .._manifests.status_rights import observer_rights_name, status_rights_name
-from .cluster_findings import Kind
+from .finding import Kind
 
 Purpose = t.Literal["view", "ping"]
 Need = t.Literal["always", "secret", "own secret", "own resource", "node ports", "namespace", "definitions", "optional"]

@@ -8,7 +8,7 @@ import typing as t
 from .._api.names import Object, claim_name
 from .._base.databases import DATABASES
 from .._base.sentences import list_names
-from .cluster_findings import Finding
+from .finding import Finding
 from .observed_cluster import ObservedKubernetes
 
 if t.TYPE_CHECKING:

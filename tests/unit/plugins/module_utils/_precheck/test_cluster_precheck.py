@@ -16,8 +16,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import (
     Unreachable,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare import with_hash
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.cluster_findings import Kind
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.cluster_precheck import connection_finding, needs
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.finding import Kind
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.observed_cluster import ObservedKubernetes
 
 NAMESPACE = {"metadata": {"name": "net"}}

@@ -8,7 +8,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_r
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.metadata_agent_spec import SharedSecret
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.tls_spec import ConfigMapReference, Tls
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.cluster_findings import Kind
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.cluster_state import (
     judge_accounts,
     judge_bundle,
@@ -18,6 +17,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.cluster_state i
     judge_shared_secret,
     judge_version,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.finding import Kind
 
 Object = dict[str, t.Any]
 

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck import finding
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.cluster_findings import Finding
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.finding import Finding
 from ansible_collections.c5c3.ovn.plugins.module_utils._report.codes import PROBLEMS, WARNINGS
 
 ROOT = Path(__file__).resolve().parents[5]
@@ -74,3 +74,21 @@ def test_a_code_of_the_report_is_one_of_the_precheck_only_if_it_means_the_same()
     sentence = re.search(r"These are in both, with one meaning: ([^.]+)\.", page)
     assert sentence
     assert set(re.findall(r"`(\w+)`", sentence[1])) == IN_BOTH
+
+
+def test_the_page_explains_every_code_of_clusters_once_and_in_order() -> None:
+    text = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    section = text.partition("\n## Precheck of Kubernetes\n")[2].partition("\n## ")[0]
+    assert tuple(re.findall(r"^#### `(\w+)`$", section, re.MULTILINE)) == finding.CLUSTER_CODES
+
+
+def test_every_code_of_clusters_is_found_by_some_judgement_and_no_other_is() -> None:
+    package = Path(finding.__file__).parent
+    others = [
+        path.read_text(encoding="utf-8")
+        for path in package.glob("*.py")
+        if path != Path(finding.__file__)
+        and not path.name.startswith(("judge_", "from_hostvars", "report"))  # of machines
+    ]
+    used = {code for text in others for code in re.findall(r'(?:Finding\(\s*|code, step = )"(\w+)"', text)}
+    assert used == set(finding.CLUSTER_CODES)

@@ -14,11 +14,11 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.image_contract
     command_for,
     used_images,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.cluster_findings import Kind
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.creation import (
     control_plane_manifests,
     hypervisor_cluster_manifests,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.finding import Kind
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.images import (
     find_container,
     judge_image,

@@ -7,7 +7,7 @@ import typing as t
 import pytest
 from precheck_facts import central, declare, hypervisor, measured
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.cluster_findings import Finding
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.finding import Finding
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.report import judge, judge_addresses, report
 
 

@@ -20,11 +20,11 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.access_review
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import _NEVER_PRUNED
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.kinds import KNOWN_KINDS
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.status_rights import observer_rights, status_rights
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.cluster_findings import Kind
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.creation import (
     control_plane_manifests,
     hypervisor_cluster_manifests,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.finding import Kind
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import (
     LIMITED_RIGHTS,
     RIGHTS,
