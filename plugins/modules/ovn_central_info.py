@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_central_info
-short_description: Read the state of northd, versions and certificates of a central host
+short_description: (internal) Read the state of northd, versions and certificates of a central host
 version_added: "0.1.0"
 description:
   - Asks the daemons of one central host through their control sockets, and reads the certificates that its ports serve.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_chassis_listener
-short_description: Hand the port of chassis over from the Southbound member to the relay (internal)
+short_description: (internal) Hand the port of chassis over from the Southbound member to the relay
 version_added: "0.1.0"
 description:
   - Makes the C(ovsdb-server) of the Southbound member on this host give up the port of chassis, and waits until the relay of this host listens there.

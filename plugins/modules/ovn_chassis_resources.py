@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_chassis_resources
-short_description: OVNChassis of machines
+short_description: (internal) OVNChassis of machines
 version_added: "0.1.0"
 description:
   - internal - part of the role P(c5c3.ovn.ovn_hypervisor#role); options may change in any release.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_chassis_rows
-short_description: Delete the rows of a dead chassis (internal)
+short_description: (internal) Delete the rows of a dead chassis
 version_added: "0.1.0"
 description:
   - Internal to the role P(c5c3.ovn.ovn_hypervisor#role) with C(ovn_hypervisor_state=gone), its options may change at any time. Where the chassis is alive,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_client_certificate
-short_description: Private key, certificate and CAs of a client, replaced all at once
+short_description: (internal) Private key, certificate and CAs of a client, replaced all at once
 version_added: "0.1.0"
 description:
   - Writes the three files that a client of the databases connects with. They lie in a directory of their own, which the link C(current) in O(directory) names.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_daemons_info
-short_description: Find the database servers and northd that run on a host, and what keeps them running
+short_description: (internal) Find the database servers and northd that run on a host, and what keeps them running
 version_added: "0.1.0"
 description:
   - Finds every C(ovsdb-server) of a Northbound or Southbound database and every C(ovn-northd) in the network of the host, regardless of what started it.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_firewall
-short_description: Let only some networks connect to some ports of a host, with a table of nftables
+short_description: (internal) Let only some networks connect to some ports of a host, with a table of nftables
 version_added: "0.1.0"
 description:
   - Writes the table C(inet c5c3_ovn) of nftables to a file and loads it in one transaction, so that no packet meets half of it.

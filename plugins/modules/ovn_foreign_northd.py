@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_foreign_northd
-short_description: End an ovn-northd that something else than this collection runs
+short_description: (internal) End an ovn-northd that something else than this collection runs
 version_added: "0.1.0"
 description:
   - Ends every C(ovn-northd) in the network of the host that a unit of systemd other than ours, a container of Docker or Podman, or nothing keeps running,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_founding_witnesses
-short_description: Find out what a host knows of an older control plane
+short_description: (internal) Find out what a host knows of an older control plane
 version_added: "0.1.0"
 description:
   - Searches for settings of the chassis, state records and database files of an older control plane. The role P(c5c3.ovn.ovn_central#role) calls it before

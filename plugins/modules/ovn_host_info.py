@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_host_info
-short_description: Read in one call what several modules would say about a host
+short_description: (internal) Read in one call what several modules would say about a host
 version_added: "0.1.0"
 description:
   - Reads packages, daemons, members of Raft databases and files of a host, and compares units, settings of databases and certificates with their desired

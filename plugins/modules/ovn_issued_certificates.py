@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_issued_certificates
-short_description: Record when the certificates of chassis, metadata agents and clients end, for the observers (internal)
+short_description: (internal) Record when the certificates of chassis, metadata agents and clients end, for the observers
 version_added: "0.1.0"
 description:
   - Internal to the role P(c5c3.ovn.ovn_pki#role), its options may change at any time.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_listeners_info
-short_description: Try whether listeners of OVN let a certificate in
+short_description: (internal) Try whether listeners of OVN let a certificate in
 version_added: "0.1.0"
 description:
   - Connects to ports of the databases, those of Raft included, with a certificate of this host, and returns which certificate each of them serves. The playbook

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_packages_info
-short_description: Read which packages are installed, held and obtainable
+short_description: (internal) Read which packages are installed, held and obtainable
 version_added: "0.1.0"
 description:
   - Reads the versions of packages from the database of dpkg, and for those that are not installed in the desired version what apt could install.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_precheck
-short_description: Measure what a host has for its part in OVN
+short_description: (internal) Measure what a host has for its part in OVN
 version_added: "0.1.0"
 description:
   - Internal; the role P(c5c3.ovn.ovn_precheck#role) calls it once on each machine, before the first change. Measures, judges nothing, changes nothing.

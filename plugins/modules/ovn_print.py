@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_print
-short_description: Print lines as they are
+short_description: (internal) Print lines as they are
 version_added: "0.1.0"
 description:
   - Prints lines of text without quotes, brackets and escapes, whatever callback plugin writes the output and however it formats results.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_program
-short_description: Install the program of the observer on a machine
+short_description: (internal) Install the program of the observer on a machine
 version_added: "0.1.0"
 description:
   - Writes the Python code that observes a control plane between runs, as one file that C(python3) executes. It is built from the code of this

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_raft_member
-short_description: Examine, start, stop or remove a member of a Raft database on a central host
+short_description: (internal) Examine, start, stop or remove a member of a Raft database on a central host
 version_added: "0.1.0"
 description:
   - Observes one member of the Northbound or Southbound cluster on its own host, or executes one step on it.

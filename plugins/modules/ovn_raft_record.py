@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_raft_record
-short_description: Keep this host's copy of the state record of a Raft database
+short_description: (internal) Keep this host's copy of the state record of a Raft database
 version_added: "0.1.0"
 description:
   - The state record says which cluster a Northbound or Southbound database belongs to, who may create it (once in its life) and who its members are.

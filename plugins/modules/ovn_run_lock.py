@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_run_lock
-short_description: Let one run at a time change a control plane
+short_description: (internal) Let one run at a time change a control plane
 version_added: "0.1.0"
 description:
   - Acquires, renews or releases a lock file on a central host. A run needs it on all of them.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_run_module
-short_description: Run a module and print what it waits for
+short_description: (internal) Run a module and print what it waits for
 version_added: "0.1.0"
 description:
   - Runs another module with the options given here, and prints every ten seconds what it waits for. The result is that of the other module.

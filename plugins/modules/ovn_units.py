@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_units
-short_description: Write, mask, enable, start and, only if needed, restart systemd units
+short_description: (internal) Write, mask, enable, start and, only if needed, restart systemd units
 version_added: "0.1.0"
 description:
   - Brings several units to their declared state in one call.
