@@ -33,6 +33,7 @@ WITH_DAEMONS = ("oldest",)
 # The versions of ansible-core beside the one of all other parts.
 VERSIONS = ("oldest", "newest")
 DATAPATH = "tests/integration/test_datapath.py"
+DATAPATH_OF_PODS = "tests/integration/test_datapath_pods.py"
 # Debian's releases whose kernels the test bed builds for it.
 KERNELS = ("bookworm", "trixie")
 ADOPTION = "tests/integration/test_adoption_machines.py"
@@ -222,7 +223,11 @@ def stories_on_request(last: tuple[str, ...]) -> list[Part]:
         Part("openstack-down", ("make", "--silent", "openstack-down"), ("openstack",)),
         # Booted machines of their own: each test takes three to five minutes of both processors.
         session("integration", "adoption", *machines, arguments=(ADOPTION, "-m", "own_machines", "-n0")),
-        session("integration", "own machines", *machines, arguments=("-m", "own_machines", "-n0")),
+        # The datapath tests are apart: those of machines have parts of their own, those of pods run by name.
+        session(
+            *("integration", "own machines", *machines),
+            arguments=("-m", "own_machines", "-n0", f"--ignore={DATAPATH}", f"--ignore={DATAPATH_OF_PODS}"),
+        ),
         # Rotations that are cut off or killed, by hand, or with a given CA: the story `rotate` and the other tests of both CAs run in their turn.
         session("integration", "rotations", *machines, "api-server", arguments=("-m", "rotations", "-n0")),
     ]

@@ -11,6 +11,8 @@ PAGE = TESTS.parent / "docs" / "contributing" / "testing.md"
 PLACES = ("unit", "unit/plugins", "unit/plugins/module_utils", "integration", "kind", "simulation", "..")
 NAMED = re.compile(r"`((?:[\w/]+/)?test_\w+\.py)?(?:::)?(test_\w+)?`")
 STORY = re.compile(r"`(\w+)`")
+# A list of stories: it begins an item's part, alone or behind the event.
+LIST = re.compile(r"(?:^|: )([MK] .*)$")
 # These are no stories: the last steps of molecule's own sequence.
 SEQUENCE = {"idempotence", "verify"}
 
@@ -22,9 +24,8 @@ def missing_in(page: str) -> list[str]:
     molecule = {path.stem for path in MOLECULE.glob("*.yml")} | SEQUENCE
     on_kind = "".join(text for path, text in files.items() if path.parent == TESTS / "kind")
     for line in page.splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else [line]
-        *others, last = cells
-        lists = re.split(r"; ?(?=K )", last) if re.match(r"[MK] ", last) else []
+        cells = [cell.strip() for cell in line.split(";")] if line.startswith("- ") else [line]
+        lists = [found[1] for cell in cells if (found := LIST.search(cell))]
         for part in lists:
             for name in STORY.findall(re.sub(r"\(.*?\)", "", part)):
                 known = (
@@ -32,7 +33,7 @@ def missing_in(page: str) -> list[str]:
                 )
                 missing += [] if known else [f"{part[0]} {name}"]
         file = ""
-        for path, test in NAMED.findall(" ".join(others if lists else cells)):
+        for path, test in NAMED.findall(" ".join(LIST.sub("", cell) for cell in cells)):
             file = path or file
             places = [files[there] for place in PLACES if (there := (TESTS / place / file).resolve()) in files]
             if (path and not places) or (test and not any(f"def {test}(" in text for text in places)):
@@ -46,9 +47,9 @@ def test_what_the_page_names_exists() -> None:
 
 def test_what_does_not_exist_is_found() -> None:
     page = """
-| event | `_raft/test_plan.py` | `test_pods.py::test_a_whole_life`, `::test_no_life` | M `drift`, `drifts`; K `test_kill_a_node`, `test_kill_nobody` |
-| event | `_raft/test_nothing.py` | `test_stories.py::test_second_run_changes_nothing` | |
-| event | | | K `test_no_story` |
+- event: `_raft/test_plan.py`, `test_pods.py::test_a_whole_life`, `::test_no_life`; M `drift`, `drifts`; K `test_kill_a_node`, `test_kill_nobody`
+- event: `_raft/test_nothing.py`, `test_stories.py::test_second_run_changes_nothing`
+- event: K `test_no_story`
 Text about `tests/kind` and `test_no_file.py`, that names nothing else.
 """
     assert missing_in(page) == [
