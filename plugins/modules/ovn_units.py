@@ -141,6 +141,11 @@ actions:
   type: list
   elements: str
   sample: ["restart c5c3-ovn-northd.service (its settings have changed)"]
+not_loaded:
+  description: Units that are to be started and that systemd cannot load, with the reason as C(LoadState) of C(systemctl show) has it.
+  returned: success
+  type: dict
+  sample: {"neutron-ovn-agent.service": "not-found"}
 kept_for:
   description: Why files and units stay that would be deleted, disabled or stopped without O(keep_for). Empty if none does.
   returned: success

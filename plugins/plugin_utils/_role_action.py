@@ -26,6 +26,7 @@ a step only brings together what that needs:
   that fails, fails the task with its result. None is left out of the arguments. A step that calls none runs for unreachable hosts as well. Warnings of all
   modules that a step calls are warnings of the task.
 - `self.call_cluster(module, **arguments)`: the same with the kubeconfig of the cluster that the host stands for, and `self.apply_objects(objects)` there.
+- `self.write_file(path, content, owner=..., mode=...)`: the same for a file, as ansible.builtin.copy writes it; `hidden=True` for a text with a secret.
 
 Secrets: a result is registered, shown with -v and kept in facts. A step returns no key, kubeconfig or passphrase.
 """
@@ -33,6 +34,7 @@ Secrets: a result is registered, shown with -v and kept in facts. A step returns
 from __future__ import annotations
 
 import abc
+import contextlib
 import pathlib
 import typing as t
 
@@ -72,6 +74,7 @@ class RoleAction(ActionBase, abc.ABC):
     ALSO: t.ClassVar[tuple[str, ...]] = ()  # other roles whose options the step reads
     ARGUMENTS: t.ClassVar[Specification] = {}
     _specifications: t.ClassVar[t.Mapping[str, Specification]] = {}
+    _hides = False
 
     def __init_subclass__(cls, **kwargs: t.Any) -> None:
         """Read the options of the role once: Ansible loads the class before it forks a worker for each host."""
@@ -129,7 +132,41 @@ class RoleAction(ActionBase, abc.ABC):
         """Return the result of a module on the host of the task; one that fails, fails the task."""
         execute: t.Callable[..., dict[str, t.Any]] = self._execute_module
         given = {name: value for name, value in arguments.items() if value is not None}
-        found = execute(module_name=module, module_args=given, task_vars=self._task_vars)
+        return self._accepted(module, execute(module_name=module, module_args=given, task_vars=self._task_vars))
+
+    def write_file(self, path: str, content: str, *, hidden: bool = False, **attributes: t.Any) -> dict[str, t.Any]:
+        """Return the result of ansible.builtin.copy on the host of the task, which takes the `attributes`. A `hidden` text is in no log, diff or failure."""
+        with self.hidden_arguments() if hidden else contextlib.nullcontext():
+            task = self._task.copy()
+            task.args = {"dest": path, "content": content, **attributes}
+            copy = self._shared_loader_obj.action_loader.get(
+                "ansible.legacy.copy",
+                task=task,
+                connection=self._connection,
+                play_context=self._play_context,
+                loader=self._loader,
+                templar=self._templar,
+                shared_loader_obj=self._shared_loader_obj,
+            )
+            return self._accepted("ansible.builtin.copy", copy.run(task_vars=self._task_vars))
+
+    @contextlib.contextmanager
+    def hidden_arguments(self) -> t.Iterator[None]:
+        """Have no log, diff or failure of what is called inside show its arguments; its result is little more than whether it changed something."""
+        task = self._task
+        self._task = task.copy()
+        self._task.no_log, self._task.diff = True, False
+        self._hides = True
+        try:
+            yield
+        finally:
+            self._task, self._hides = task, False
+
+    def _accepted(self, module: str, found: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Return the result without what is hidden; `OvnError` if the module has failed."""
+        if self._hides:
+            kept = ("failed", "msg", "changed", "ansible_facts", *_LISTS_OF_RESULTS)
+            found = {name: found[name] for name in kept if name in found}
         for name in _LISTS_OF_RESULTS:
             known = self._of_modules.setdefault(name, [])
             known += [one for one in found.get(name) or () if one not in known]

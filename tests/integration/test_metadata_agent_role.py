@@ -20,35 +20,47 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-ROLE = pathlib.Path(__file__).resolve().parents[2] / "roles" / "ovn_metadata_agent"
+# Every unit is there, and nothing runs.
+LOADED = """#!/bin/sh
+while [ "$1" != -- ]; do shift; done
+shift
+for unit; do printf 'Id=%s\\nLoadState=loaded\\nActiveState=inactive\\nMainPID=0\\n\\n' "$unit"; done
+"""
+
+
+def install(folder: pathlib.Path, certificate: TlsPaths) -> None:
+    folder.mkdir(exist_ok=True)
+    shutil.copy(certificate.private_key, folder / "chassis-key.pem")
+    shutil.copy(certificate.certificate, folder / "chassis-cert.pem")
+    shutil.copy(certificate.ca_certificate, folder / "ca.pem")
 
 
 class Node:
-    """This machine as a compute node: `ask` runs the tasks that ask the Southbound, with a certificate of this CA."""
+    """This machine as a compute node: `ask` runs a step that asks the Southbound, with a certificate of this CA."""
 
     def __init__(self, root: pathlib.Path, southbound: RaftCluster) -> None:
         self.root, self.southbound = root, southbound
         self.playbook = root / "play.yml"
-        include = {"name": "c5c3.ovn.ovn_metadata_agent", "tasks_from": "southbound"}
-        task = {"name": "Ask", "ansible.builtin.include_role": include}
-        self.playbook.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": [task]}]))
+        (root / "bin").mkdir()
+        (root / "bin" / "systemctl").write_text(LOADED)
+        (root / "bin" / "systemctl").chmod(0o755)
 
-    def ask(self, pki: Pki, **variables: t.Any) -> tuple[int, str]:
-        files = pki.issue("compute1")
-        shutil.copy(files.private_key, self.root / "chassis-key.pem")
-        shutil.copy(files.certificate, self.root / "chassis-cert.pem")
-        shutil.copy(files.ca_certificate, self.root / "ca.pem")
+    def ask(self, pki: Pki, step: str = "plan", **variables: t.Any) -> tuple[int, str]:
+        install(self.root / "ovn-metadata-agent", pki.issue("compute1"))
+        task = {"name": "Ask", f"c5c3.ovn.metadata_agent_{step}": {}}
+        self.playbook.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": [task]}]))
         host = {
-            "ovn_metadata_agent_directory": str(self.root),
+            "ovn_metadata_agent_config_file": str(self.root / "agent.ini"),
             "ovn_metadata_agent_nova_host": "192.0.2.30",
             "ovn_metadata_agent_shared_secret": "secret",
             "ovn_southbound_endpoints": self.southbound.endpoints,
-            "ovn_metadata_agent_timeout": 5,
+            "ovn_pki_declared": {"due": False, "pairs": []},
             **variables,
         }
         groups = {"ovn_hypervisors": {"hosts": {"compute1": host}}}
         inventory = _playbooks.write_inventory(self.root / "inventory.yml", groups)
-        done = _playbooks.run(["-i", str(inventory), str(self.playbook)], _playbooks.environment(self.root / "scratch"))
+        environment = _playbooks.environment(self.root / "scratch", PATH=f"{self.root / 'bin'}:{os.environ['PATH']}")
+        done = _playbooks.run(["-i", str(inventory), str(self.playbook)], environment)
         return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 
@@ -77,7 +89,8 @@ def test_an_agent_gets_a_southbound_that_knows_its_chassis(
     assert code != 0
     assert "has no chassis other" in output
 
-    code, output = node.ask(make_pki("other"), ovn_metadata_agent_certificate_replaced=True)
+    due = {"ovn_metadata_agent_plan": {"certificate_due": True, "files": []}, "ovn_pki_state": {"needed": True}}
+    code, output = node.ask(make_pki("other"), "apply", **due)
     assert code != 0
     assert "compute1 gets no new settings for its metadata agent: the Southbound database does not answer." in output
     assert "certificate" in output
@@ -119,7 +132,7 @@ class Machine:
 
     def __init__(self, root: pathlib.Path, southbound: RaftCluster, authority: Pki) -> None:
         self.root, self.southbound = root, southbound
-        self.tls, self.config = root / "tls", root / "agent.ini"
+        self.tls, self.config = root / "ovn-metadata-agent", root / "agent.ini"
         self.units, self.state, programs = root / "units", root / "state", root / "bin"
         for folder in (self.tls, self.units, self.state, programs):
             folder.mkdir(parents=True)
@@ -131,13 +144,11 @@ class Machine:
             "ovn_address": "127.0.0.1",
             "ovn_pki_ca_certificate": certificate,
             "ovn_pki_ca_private_key": private_key,
-            "ovn_metadata_agent_directory": str(self.tls),
             "ovn_metadata_agent_config_file": str(self.config),
-            "ovn_metadata_agent_group": "root",
+            "ovn_neutron_group": "root",
             "ovn_metadata_agent_nova_host": "192.0.2.30",
             "ovn_metadata_agent_shared_secret": "secret",
             "ovn_southbound_endpoints": southbound.endpoints,
-            "ovn_metadata_agent_timeout": 5,
             "ovn_system_id": "node7",
         }
         record = {"name": "c5c3.ovn.ovn_pki", "tasks_from": "issued"}
@@ -149,11 +160,6 @@ class Machine:
         play = {"hosts": "ovn_hypervisors", "gather_facts": False}
         (root / "play.yml").write_text(json.dumps([{**play, **more} for more in plays]))
         self.central = root / "central"
-
-    def install(self, certificate: TlsPaths) -> None:
-        shutil.copy(certificate.private_key, self.tls / "chassis-key.pem")
-        shutil.copy(certificate.certificate, self.tls / "chassis-cert.pem")
-        shutil.copy(certificate.ca_certificate, self.tls / "ca.pem")
 
     def register(self) -> None:
         sbctl = ("ovn-sbctl", f"--db={self.southbound.sockets[0]}", "--no-leader-only")
@@ -197,7 +203,7 @@ FIRST, SECOND = "neutron-ovn-metadata-agent.service", "neutron-ovn-agent.service
 
 def test_a_run_replaces_an_expired_certificate_and_the_other_program(machine: Machine, pki: Pki) -> None:
     machine.register()
-    machine.install(pki.issue("node7", days=-1))
+    install(machine.tls, pki.issue("node7", days=-1))
     expired = (machine.tls / "chassis-cert.pem").read_bytes()
     for unit in (FIRST, SECOND):
         (machine.units / unit).write_text("[Service]\n")
@@ -246,37 +252,33 @@ def test_check_mode_refuses_all_but_a_control_plane_that_is_not_there_yet(short_
         "ovn_metadata_agent_nova_host": "192.0.2.30",
         "ovn_metadata_agent_shared_secret": "secret",
     }
-    checks = {
-        "ansible.builtin.assert": {
-            "that": [
-                "_ovn_metadata_agent_problem | length == 0",
-                "'nova_metadata_host = 192.0.2.30' in _ovn_metadata_agent_desired.config",
-                "not _ovn_metadata_agent_certificate_due",
-            ]
-        },
-        "vars": {**options, "ovn_central_answer": {"exists": False}},
-    }
+    check = {"c5c3.ovn.metadata_agent_check": {}, "register": "check"}
+    shown = {"ansible.builtin.debug": {"msg": "asks {{ check.asked_host }}, {{ check.tls }}"}}
+    plan = {"c5c3.ovn.metadata_agent_plan": {}, "vars": {"ovn_central_answer": {"exists": False}}}
     rolled_out = {"ansible.builtin.set_fact": {"ovn_central_endpoints": {"southbound": ["tcp:192.0.2.1:6642"]}}}
-    variables = [str(ROLE / folder / "main.yml") for folder in ("defaults", "vars")]
     playbook = short_dir / "play.yml"
     playbook.write_text(
         json.dumps(
             [
-                {"hosts": "compute1", "gather_facts": False, "vars_files": variables, "tasks": [checks]},
+                {"hosts": "compute1", "gather_facts": False, "tasks": [check, shown, plan]},
                 {"hosts": "cloud", "gather_facts": False, "tasks": [rolled_out]},
                 {"hosts": "gateway1", "gather_facts": False, "roles": ["c5c3.ovn.ovn_metadata_agent"]},
             ]
         )
     )
+    programs = short_dir / "bin"
+    programs.mkdir()
+    (programs / "systemctl").write_text(LOADED)
+    (programs / "systemctl").chmod(0o755)
     groups: dict[str, t.Any] = {
         "ovn_central": {"hosts": {"cloud": {"ovn_backend": "kubernetes"}}},
         "ovn_hypervisors": {"hosts": {"compute1": {}, "gateway1": {}}},
         "ovn_gateways": {"hosts": {"gateway1": {}}},
     }
     inventory = _playbooks.write_inventory(short_dir / "inventory.yml", groups, **options)
-    done = _playbooks.run(
-        ["--check", "-i", str(inventory), str(playbook)], _playbooks.environment(short_dir / "scratch")
-    )
+    environment = _playbooks.environment(short_dir / "scratch", PATH=f"{programs}:{os.environ['PATH']}")
+    done = _playbooks.run(["--check", "-i", str(inventory), str(playbook)], environment)
     output = " ".join((done.stdout + done.stderr).split())
-    assert "compute1 : ok=1 " in output, output
+    assert "asks cloud, False" in output, output
+    assert "compute1 : ok=3 " in output, output
     assert "gateway1 is a gateway (group ovn_gateways) and gets no metadata agent" in output

@@ -8,7 +8,7 @@ import typing as t
 
 from .._base.errors import InvalidInput, Refused
 from .._machine.commands import Commands
-from .._machine.systemd_units import DesiredUnit, enabling_warnings, running_masked, systemctl_verbs
+from .._machine.systemd_units import DesiredUnit, enabling_warnings, not_loaded_units, running_masked, systemctl_verbs
 from .._pki.files import Ownership, activate, attribute_problem, delete, read, write_pending
 from .keep_for import OPTION as KEEP_FOR
 from .keep_for import read_reasons_to_keep
@@ -101,7 +101,13 @@ def _apply(params: t.Mapping[str, t.Any], commands: Commands, *, check_mode: boo
     actions = [f"write {diff['after_header']}" for diff in diffs] + verbs
     actions += [f"delete {diff['before_header']}" for diff in deleted]
     diffs += [*deleted, {"before": "", "after": "".join(f"{verb}\n" for verb in verbs)}]
-    return {"changed": bool(actions), "actions": actions, "diff": diffs, "warnings": enabling_warnings(desired, units)}
+    return {
+        "changed": bool(actions),
+        "actions": actions,
+        "not_loaded": not_loaded_units(desired, units),
+        "diff": diffs,
+        "warnings": enabling_warnings(desired, units),
+    }
 
 
 def _is_skipped(file: t.Mapping[str, t.Any]) -> bool:

@@ -202,6 +202,12 @@ def enabling_warnings(desired: t.Iterable[DesiredUnit], units: t.Mapping[str, Un
     ]
 
 
+def not_loaded_units(desired: t.Iterable[DesiredUnit], units: t.Mapping[str, Unit]) -> dict[str, str]:
+    """Return the units that are to be started and cannot be, with their load state (`not-found`, `masked`, …)."""
+    started = [one.name for one in desired if one.state == "started" and not one.masked]
+    return {name: units[name].load_state for name in started if units[name].load_state != "loaded"}
+
+
 def systemctl_verbs(desired: DesiredUnit, unit: Unit) -> list[str]:
     """Return the systemctl verbs that lead to the desired state, in order."""
     verbs = []

@@ -23,8 +23,8 @@ def metadata_agent_settings(
     southbound: t.Sequence[str],
     open_vswitch: str,
     nova_host: str,
-    nova_port: int = 8775,
-    nova_protocol: str = "http",
+    nova_port: int | None = None,
+    nova_protocol: str | None = None,
     shared_secret: str = "",
     private_key: str = "",
     certificate: str = "",
@@ -34,17 +34,17 @@ def metadata_agent_settings(
     """Return the sections of its file, which are those of both programs.
 
     `southbound` are endpoints where the agent has the role of its chassis, `open_vswitch` the endpoint of the local database (`unix:FILE`). Without
-    `shared_secret` (it may come from another file) the option is left out, and without `workers` the agent's default counts.
+    `shared_secret` (it may come from another file) the option is left out, and where `nova_port`, `nova_protocol` or `workers` is None the agent's default
+    counts.
     """
-    default: dict[str, t.Any] = {
+    given = {
         "nova_metadata_host": nova_host,
         "nova_metadata_port": nova_port,
         "nova_metadata_protocol": nova_protocol,
+        "metadata_proxy_shared_secret": shared_secret or None,
+        "metadata_workers": workers,
     }
-    if shared_secret:
-        default["metadata_proxy_shared_secret"] = shared_secret
-    if workers is not None:
-        default["metadata_workers"] = workers
+    default = {name: value for name, value in given.items() if value is not None}
     ovn: dict[str, t.Any] = {"ovn_sb_connection": list(southbound)}
     if private_key:
         ovn |= {

@@ -25,7 +25,7 @@ from .foreign_central import is_managed
 from .gateway_warnings import gateway_warnings
 from .hypervisor_units import controller_state, openvswitch_files, openvswitch_units, running_unit
 from .options import given_options, option_name, plain, read_options
-from .variables import Hostvars, Variables, backend_of, first_value, is_true
+from .variables import Groups, Hostvars, Variables, backend_of, first_value, is_true, members_of
 
 PREFIX = "ovn_hypervisor_"
 _DEFAULT_ENCAPSULATION = "geneve"
@@ -260,6 +260,29 @@ def find_control_plane(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]
         **{f"{database}_socket": "" if is_cluster else socket_of(central, database) for database in DATABASES},
         "problem": _connection_problem(options, answer, central, given["host"]) if is_cluster and answer else "",
     }
+
+
+def control_plane_of_machine(
+    host: str, variables: Variables, hostvars: Hostvars, groups: Groups, *, tls: bool, central_host: str = ""
+) -> dict[str, t.Any]:
+    """Return what a machine has to know of the control plane, which is that of `central_host`, or of the first one in the inventory."""
+    central_hosts = members_of(groups, "ovn_central")
+    names = ("ovn_southbound_rbac", "ovn_southbound_endpoints", "ovn_northbound_endpoints")
+    return find_control_plane(
+        hostvars,
+        {
+            "host": host,
+            "backend": "host",
+            "tls": tls,
+            "node_certificates": "shared",
+            "central_host": central_host or next(iter(central_hosts), ""),
+            "central_hosts": central_hosts,
+            "kubeconfig": first_value(variables, "ovn_kubeconfig"),
+            "context": first_value(variables, "ovn_context"),
+            "answer": first_value(variables, "ovn_central_answer", default=None),
+            **{name: first_value(variables, name, default=None) for name in names},
+        },
+    )
 
 
 def _inventory_endpoints(hostvars: Hostvars, options: ControlPlaneOptions, *, rbac: bool) -> dict[Database, list[str]]:

@@ -11,7 +11,7 @@ from .._base.inventory import encapsulation_ip_of
 from .._machine.distributions import distribution_data
 from .cluster_source import FACT, encapsulation_types_of
 from .firewall import desired_firewall, firewall_kept, firewall_problem
-from .hypervisor import compare_units, desired_state, find_control_plane, recorded_chassis, unmasked_units
+from .hypervisor import compare_units, control_plane_of_machine, desired_state, recorded_chassis, unmasked_units
 from .hypervisor_units import controller_unit, underlay_unit
 from .variables import Groups, Hostvars, Variables, first_value, is_true, members_of
 
@@ -293,26 +293,8 @@ def southbound_to_ask(
     host: str, options: HypervisorOptions, variables: Variables, hostvars: Hostvars, groups: Groups
 ) -> dict[str, t.Any]:
     """Return the control plane whose Southbound database knows which chassis are registered, empty if that of this inventory does not."""
-    central_hosts = members_of(groups, "ovn_central")
-    central_host = options.central_host or next(iter(central_hosts), "")
-    central = find_control_plane(
-        hostvars,
-        {
-            "host": host,
-            "backend": "host",
-            "tls": options.tls,
-            "node_certificates": "shared",
-            "central_host": central_host,
-            "central_hosts": central_hosts,
-            "kubeconfig": first_value(variables, "ovn_kubeconfig"),
-            "context": first_value(variables, "ovn_context"),
-            "answer": first_value(variables, "ovn_central_answer", default=None),
-            **{
-                name: first_value(variables, name, default=None)
-                for name in ("ovn_southbound_rbac", "ovn_southbound_endpoints", "ovn_northbound_endpoints")
-            },
-        },
-    )
+    central_host = options.central_host or next(iter(members_of(groups, "ovn_central")), "")
+    central = control_plane_of_machine(host, variables, hostvars, groups, tls=options.tls, central_host=central_host)
     endpoints = first_value(variables, "ovn_southbound_endpoints", default=None) or central["southbound"]
     if not central_host or endpoints != central["southbound"]:  # that of another control plane
         return {}

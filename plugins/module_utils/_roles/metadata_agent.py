@@ -4,98 +4,168 @@
 from __future__ import annotations
 
 import dataclasses
+import posixpath
 import typing as t
 
 from .._base.errors import InvalidInput
-from .._base.inventory import as_list
 from .._neutron.ini import check_extra, merge_sections, render_ini
 from .._neutron.metadata_agent import (
     METADATA_AGENT,
     OVN_AGENT,
-    PROGRAMS,
     extension_settings,
     extensions_problem,
     metadata_agent_settings,
     shared_secret_problem,
 )
 from .._ovsdb.endpoint import parse_endpoints
-from .options import read_options
+from .hypervisor import control_plane_of_machine
 from .service_settings import drop_in_of, left_service, service_units, unit_name
-from .variables import Variables
+from .variables import Groups, Hostvars, Variables, first_value, members_of
 
 PREFIX = "ovn_metadata_agent_"
+TIMEOUT = 10  # seconds that the Southbound may take to answer
+_OPENVSWITCH = "unix:/run/openvswitch/db.sock"
 
 
 @dataclasses.dataclass(frozen=True)
 class MetadataAgentOptions:
-    """The options of the role, `host`, and whether that is a `gateway` without instances.
+    """Options of the role and shared variables, as `argument_specs.yml` and `shared_variables.py` describe them."""
 
-    `files_found` are those that were asked for (`former_settings`) and are on the host. `endpoints_follow`: in check mode there may be no control plane yet.
+    tls: bool
+    system_id: str | None
+    southbound_endpoints: list[str] | None
+    neutron_group: str
+    program: str
+    service: str | None
+    config_file: str | None
+    nova_host: str
+    shared_secret: str
+    config: dict[str, t.Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class AgentHost:
+    """The compute node of an agent. `openvswitch` is its local database, `southbound` are the endpoints that the inventory or the control plane has.
+
+    `endpoints_follow`: in check mode there may be no control plane yet, so there may be no endpoints.
     """
 
-    host: str
-    directory: str
-    service: str
-    openvswitch_database: str
-    program: str = METADATA_AGENT
+    name: str
     gateway: bool = False
-    tls: bool = True
-    nova_host: str = ""
-    nova_port: int = 8775
-    nova_protocol: str = "http"
-    config: t.Any = dataclasses.field(default_factory=dict)
-    files_found: list[str] = dataclasses.field(default_factory=list)
+    openvswitch: str = _OPENVSWITCH
+    southbound: t.Sequence[str] = ()
     endpoints_follow: bool = False
 
 
-def desired_metadata_agent(given: Variables, southbound: t.Sequence[str], shared_secret: str) -> dict[str, t.Any]:
-    """Return `config` (the text of its file, with the secret), `service_units`, `left_units` and `left_files` (options of `ovn_units`), `files`, `problem`.
+@dataclasses.dataclass(frozen=True)
+class DesiredMetadataAgent:
+    """What a compute node has to get.
 
-    `files` are the paths of its certificate, empty without TLS. `left_units` and `left_files` are of a former program: its units end first, for the files tell
-    the next run that it was ours. `former_settings` is the one by which that is known, empty if it is left in any case. `problem` says why this host cannot
-    have an agent; it is empty if it can, and so is `config` if not.
+    `config` is the text of the file, with the secret. `directory` has the certificate, whose paths are `files`, none without TLS. `service_units`,
+    `left_units` and `left_files` are options of `ovn_units`, the latter two of a former program: its units end first, for the files tell the next run that
+    it was ours. `former_settings` is the file by which that is known, empty if it is left in any case. `problems` say why this host can have no agent.
     """
-    options = read_options(MetadataAgentOptions, given, PREFIX)
-    if options.program not in PROGRAMS:
-        raise InvalidInput(f"{PREFIX}program is {options.program}. Use {' or '.join(PROGRAMS)}.")
-    files = _files(options.directory) if options.tls else {}
+
+    chassis: str
+    unit: str
+    directory: str
+    files: dict[str, str]
+    config_file: str
+    config: str = dataclasses.field(repr=False)
+    service_units: list[dict[str, t.Any]]
+    former_settings: str
+    left_units: list[dict[str, t.Any]]
+    left_files: list[dict[str, str]]
+    problems: list[str]
+
+
+def agent_host(
+    host: str,
+    options: MetadataAgentOptions,
+    variables: Variables,
+    hostvars: Hostvars,
+    groups: Groups,
+    *,
+    check_mode: bool,
+) -> tuple[AgentHost, dict[str, t.Any]]:
+    """Return the compute node, and its control plane as `find_control_plane` describes it."""
+    central = control_plane_of_machine(host, variables, hostvars, groups, tls=options.tls)
+    found = AgentHost(
+        name=host,
+        gateway=host in members_of(groups, "ovn_gateways"),
+        openvswitch=first_value(variables, "ovn_hypervisor_openvswitch_database", default=_OPENVSWITCH),
+        southbound=options.southbound_endpoints or central["southbound"],
+        endpoints_follow=check_mode and central["asked"],
+    )
+    return found, central
+
+
+def desired_metadata_agent(
+    options: MetadataAgentOptions, host: AgentHost, files_found: t.Container[str] = ()
+) -> DesiredMetadataAgent:
+    """Return what this compute node has to get; of `former_settings`, `files_found` are on it."""
+    name = options.program.replace("-", "_")
+    config_file = options.config_file or f"/etc/neutron/{name}.ini"
+    directory = f"{posixpath.dirname(config_file)}/ovn-metadata-agent"
+    files = _files(directory) if options.tls else {}
+    service = options.service or options.program
+    former, former_settings = _former(options.program, service)
+    is_left = former and (not former_settings or former_settings in files_found)
+    left_files, left_units = left_service(former) if is_left else ([], [])
+    config, problems = _config(options, host, files)
+    return DesiredMetadataAgent(
+        chassis=options.system_id or host.name,
+        unit=unit_name(service),
+        directory=directory,
+        files=files,
+        config_file=config_file,
+        config=config,
+        service_units=[{**unit, "enabled": True} for unit in service_units([service])],
+        former_settings=former_settings,
+        left_units=left_units,
+        left_files=left_files,
+        problems=[
+            *_gateway_problems(host),
+            *(
+                f"{host.name} gets no metadata agent: {problem} Nothing was changed."
+                for problem in [*_problems(options, host), *problems]
+            ),
+        ],
+    )
+
+
+def _config(options: MetadataAgentOptions, host: AgentHost, files: t.Mapping[str, str]) -> tuple[str, list[str]]:
+    """Return the text of the file, and what is wrong with the options that it is made of."""
+    problems = []
+    try:
+        southbound = [str(endpoint) for endpoint in parse_endpoints(list(host.southbound))]
+    except InvalidInput as e:
+        southbound, problems = [], [str(e)]
     ours = metadata_agent_settings(
-        southbound=[str(endpoint) for endpoint in parse_endpoints(as_list(southbound))],
-        open_vswitch=options.openvswitch_database,
+        southbound=southbound,
+        open_vswitch=host.openvswitch,
         nova_host=options.nova_host,
-        nova_port=options.nova_port,
-        nova_protocol=options.nova_protocol,
-        shared_secret=str(shared_secret),
+        shared_secret="" if shared_secret_problem(options.shared_secret) else options.shared_secret,
         private_key=files.get("private_key", ""),
         certificate=files.get("certificate", ""),
         ca_certificate=files.get("ca_certificate", ""),
     )
-    extra = check_extra(options.config, ours, f"{PREFIX}config")
-    if wrong := extensions_problem(options.program, extra):
-        raise InvalidInput(f"{PREFIX}config {wrong}")
-    former, former_settings = _former(options)
-    is_left = former and (not former_settings or former_settings in options.files_found)
-    left_files, left_units = left_service(former) if is_left else ([], [])
-    sections = merge_sections(ours, extension_settings(options.program), extra)
-    problem = _problem(options, southbound, str(shared_secret))
-    return {
-        "config": "" if problem else render_ini(sections),
-        "files": files,
-        "service_units": [{**unit, "enabled": True} for unit in service_units([options.service])],
-        "left_units": left_units,
-        "left_files": left_files,
-        "former_settings": former_settings,
-        "problem": problem,
-    }
+    try:
+        extra = check_extra(options.config, ours, f"{PREFIX}config")
+        wrong = extensions_problem(options.program, extra)
+        sections = merge_sections(ours, extension_settings(options.program), extra)
+        return render_ini(sections), [*problems, *([f"{PREFIX}config {wrong}"] if wrong else [])]
+    except InvalidInput as e:
+        return "", [*problems, str(e)]
 
 
-def _former(options: MetadataAgentOptions) -> tuple[str, str]:
+def _former(program: str, service: str) -> tuple[str, str]:
     """Return the other program, empty if our unit has its name, and the file without which it is not ours to end.
 
     One answers for metadata only. The other one may do other work for somebody else: it is ours if it has settings of ours.
     """
-    former = METADATA_AGENT if options.program == OVN_AGENT else OVN_AGENT
-    if unit_name(options.service) == unit_name(former):
+    former = METADATA_AGENT if program == OVN_AGENT else OVN_AGENT
+    if unit_name(service) == unit_name(former):
         return "", ""
     return former, drop_in_of(former) if former == OVN_AGENT else ""
 
@@ -109,28 +179,53 @@ def _files(directory: str) -> dict[str, str]:
     }
 
 
-def _problem(options: MetadataAgentOptions, southbound: t.Sequence[str], shared_secret: str) -> str:
-    if options.gateway:
-        return (
-            f"{options.host} is a gateway (group ovn_gateways) and gets no metadata agent: agents belong to compute nodes, where instances run. Leave the host "
-            "out of the play, or take it out of ovn_gateways if instances run there. Nothing was changed."
-        )
-    missing = [
-        name for name, value in (("nova_host", options.nova_host), ("shared_secret", shared_secret)) if not value
+def _gateway_problems(host: AgentHost) -> list[str]:
+    if not host.gateway:
+        return []
+    return [
+        f"{host.name} is a gateway (group ovn_gateways) and gets no metadata agent: agents belong to compute nodes, where instances run. Leave the host "
+        "out of the play, or take it out of ovn_gateways if instances run there. Nothing was changed."
     ]
-    if missing:
-        return (
-            f"{options.host} gets no metadata agent: {' and '.join(PREFIX + name for name in missing)} {'is' if len(missing) == 1 else 'are'} empty. Give the "
-            "address of Nova's metadata API, and the secret that Nova has as metadata_proxy_shared_secret. Nothing was changed."
+
+
+def _problems(options: MetadataAgentOptions, host: AgentHost) -> list[str]:
+    problems = []
+    if wrong := shared_secret_problem(options.shared_secret):
+        problems.append(f"{PREFIX}shared_secret {wrong} Give Nova and the agents another one.")
+    if not host.southbound and not host.endpoints_follow:
+        problems.append(
+            "no endpoint of the Southbound database is known. Put the central hosts into the group ovn_central, or set ovn_southbound_endpoints."
         )
-    if wrong := shared_secret_problem(shared_secret):
-        return f"{options.host} gets no metadata agent: {PREFIX}shared_secret {wrong} Give Nova and the agents another one. Nothing was changed."
-    if not southbound and not options.endpoints_follow:
-        return (
-            f"{options.host} gets no metadata agent: no endpoint of the Southbound database is known. Put the central hosts into the group ovn_central, or set "
-            "ovn_southbound_endpoints. Nothing was changed."
-        )
-    return ""
+    return problems
+
+
+def host_questions(agent: DesiredMetadataAgent, declared: Variables) -> dict[str, t.Any]:
+    """Return the arguments of `ovn_host_info`. `declared` is what ovn_pki says of the certificate."""
+    return {
+        "files": [agent.former_settings] if agent.former_settings else [],
+        "units": [{"units": agent.service_units}],
+        "certificates": declared.get("pairs") or [],
+    }
+
+
+def unit_problem(host: str, program: str, unit: str, predicted: Variables) -> str:
+    """Return why systemd cannot start the unit of the agent, empty if it can: another program is stopped before this one starts."""
+    if predicted.get("failed"):
+        return f"{host} gets no metadata agent: {predicted['msg']} Nothing was changed."
+    state = predicted["not_loaded"].get(unit)
+    if not state:
+        return ""
+    return (
+        f"{host} gets no metadata agent: systemd cannot start its unit {unit} (LoadState={state}). Install the package or the unit of {program}, unmask it, or "
+        f"name another one in {PREFIX}service, then run again. Nothing was changed."
+    )
+
+
+def is_certificate_due(options: MetadataAgentOptions, declared: Variables, certificates: t.Sequence[Variables]) -> bool:
+    """Return whether the certificate, its key or the CAs beside it are about to be replaced, or may be."""
+    if not options.tls:
+        return False
+    return bool(declared.get("due", True)) or any(one.get("failed") or one["changed"] for one in certificates)
 
 
 def southbound_problem(answer: Variables, host: str, chassis: str, *, certificate_replaced: bool = False) -> str:

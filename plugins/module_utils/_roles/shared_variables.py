@@ -64,6 +64,11 @@ SPECIFICATION: t.Mapping[str, t.Mapping[str, t.Any]] = {
         "default": "ovn-system",
         "description": "Namespace of the pods, created if it does not exist.",
     },
+    "ovn_neutron_group": {
+        "type": "str",
+        "default": "neutron",
+        "description": "Group of Neutron's processes on machines, which can read the certificates and settings that they get.",
+    },
     "ovn_node_certificates": {
         "type": "str",
         "choices": ["own", "shared"],

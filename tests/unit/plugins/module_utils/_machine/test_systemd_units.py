@@ -11,6 +11,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._machine.systemd_units im
     Unit,
     declared_environment,
     is_file_of,
+    not_loaded_units,
     parse_show,
     reason_to_keep,
     running_masked,
@@ -269,3 +270,9 @@ def test_what_files_will_do(
     unit: Unit, texts: dict[str, str], others: dict[str, str], newer: bool, verbs: list[str]
 ) -> None:
     assert systemctl_verbs(STARTED, with_files(unit, texts, others, newer=newer)) == verbs
+
+
+def test_units_to_start_that_systemd_cannot_load_are_named() -> None:
+    desired = [STARTED, DesiredUnit("a.service", state="started"), DesiredUnit("b.service", state="stopped")]
+    units = {NAME: UP, "a.service": Unit("a.service", "masked"), "b.service": Unit("b.service")}
+    assert not_loaded_units(desired, units) == {"a.service": "masked"}

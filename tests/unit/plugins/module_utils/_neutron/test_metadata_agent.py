@@ -46,7 +46,7 @@ def test_the_agent_knows_nova_its_switch_and_the_southbound() -> None:
 
 def test_what_is_not_given_is_left_out() -> None:
     sections = metadata_agent_settings(southbound=["tcp:192.0.2.1:6642"], open_vswitch="unix:/x", nova_host="nova")
-    assert set(sections["DEFAULT"]) == {"nova_metadata_host", "nova_metadata_port", "nova_metadata_protocol"}
+    assert set(sections["DEFAULT"]) == {"nova_metadata_host"}
     assert set(sections["ovn"]) == {"ovn_sb_connection"}
 
 

@@ -2,52 +2,80 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.metadata_agent import (
+    AgentHost,
+    DesiredMetadataAgent,
+    MetadataAgentOptions,
     desired_metadata_agent,
+    is_certificate_due,
     southbound_problem,
+    unit_problem,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.service_settings import service_files
 
-GIVEN = {
-    "host": "compute1",
-    "directory": "/etc/neutron/x",
-    "service": "neutron-ovn-metadata-agent",
-    "openvswitch_database": "unix:/run/openvswitch/db.sock",
-    "nova_host": "192.0.2.80",
-}
+OPTIONS = MetadataAgentOptions(
+    tls=True,
+    system_id=None,
+    southbound_endpoints=None,
+    neutron_group="neutron",
+    program="neutron-ovn-metadata-agent",
+    service=None,
+    config_file=None,
+    nova_host="192.0.2.80",
+    shared_secret="s3cret",
+    config={},
+)
 SOUTHBOUND = ["ssl:192.0.2.1:6642"]
+HOST = AgentHost(name="compute1", southbound=SOUTHBOUND)
+
+
+def desired(host: AgentHost = HOST, files_found: t.Sequence[str] = (), **options: t.Any) -> DesiredMetadataAgent:
+    return desired_metadata_agent(dataclasses.replace(OPTIONS, **options), host, files_found)
 
 
 def test_the_agent_has_its_own_certificate_and_the_secret() -> None:
-    desired = desired_metadata_agent(GIVEN, SOUTHBOUND, "s3cret")
-    assert desired["problem"] == ""
+    agent = desired(config_file="/etc/x/agent.ini")
+    assert agent.problems == []
     for line in (
         "nova_metadata_host = 192.0.2.80",
         "metadata_proxy_shared_secret = s3cret",
         "ovn_sb_connection = ssl:192.0.2.1:6642",
-        "ovn_sb_private_key = /etc/neutron/x/chassis-key.pem",
-        "ovn_sb_certificate = /etc/neutron/x/chassis-cert.pem",
-        "ovn_sb_ca_cert = /etc/neutron/x/ca.pem",
+        "ovn_sb_private_key = /etc/x/ovn-metadata-agent/chassis-key.pem",
+        "ovn_sb_certificate = /etc/x/ovn-metadata-agent/chassis-cert.pem",
+        "ovn_sb_ca_cert = /etc/x/ovn-metadata-agent/ca.pem",
         "ovsdb_connection = unix:/run/openvswitch/db.sock",
     ):
-        assert f"\n{line}\n" in desired["config"]
-    assert desired["service_units"] == [
-        {"name": "neutron-ovn-metadata-agent.service", "enabled": True, "state": "started"}
-    ]
+        assert f"\n{line}\n" in agent.config
+    assert agent.service_units == [{"name": "neutron-ovn-metadata-agent.service", "enabled": True, "state": "started"}]
+    assert "s3cret" not in repr(agent)
+
+
+@pytest.mark.parametrize("program", ["neutron-ovn-metadata-agent", "neutron-ovn-agent"])
+def test_file_and_certificate_have_their_usual_places(program: str) -> None:
+    agent = desired(program=program)
+    assert agent.config_file == f"/etc/neutron/{program.replace('-', '_')}.ini"
+    assert agent.directory == "/etc/neutron/ovn-metadata-agent"
+
+
+def test_port_and_protocol_of_nova_are_options_of_the_agent() -> None:
+    assert "nova_metadata_port" not in desired().config
+    given = {"DEFAULT": {"nova_metadata_port": 8776, "nova_metadata_protocol": "https"}}
+    agent = desired(config=given)
+    assert (agent.problems, "\nnova_metadata_port = 8776\n" in agent.config) == ([], True)
 
 
 def test_endpoint_that_cannot_work_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="Use ssl:HOST:PORT, tcp:HOST:PORT"):
-        desired_metadata_agent(GIVEN, ["ssl://192.0.2.1:6642"], "s")
+    (problem,) = desired(dataclasses.replace(HOST, southbound=["ssl://192.0.2.1:6642"])).problems
+    assert "Use ssl:HOST:PORT, tcp:HOST:PORT" in problem
 
 
 def test_another_secret_restarts_it() -> None:
-    configs = [desired_metadata_agent(GIVEN, SOUTHBOUND, secret)["config"] for secret in ("s3cret", "other")]
+    configs = [desired(shared_secret=secret).config for secret in ("s3cret", "other")]
     first, second = (service_files(["x"], config, has_secret=True) for config in configs)
     assert first[0]["content"] != second[0]["content"]
     assert "s3cret" not in first[0]["content"]
@@ -56,29 +84,26 @@ def test_another_secret_restarts_it() -> None:
 
 
 def test_the_other_program_has_the_extension_and_replaces_the_first() -> None:
-    given = {**GIVEN, "program": "neutron-ovn-agent", "service": "neutron-ovn-agent"}
-    desired = desired_metadata_agent(given, SOUTHBOUND, "s")
-    assert "\n[agent]\nextensions = metadata\n" in desired["config"]
-    assert "\novsdb_connection = unix:/run/openvswitch/db.sock\n" in desired["config"]
-    assert desired["left_units"] == [
-        {"name": "neutron-ovn-metadata-agent.service", "enabled": False, "state": "stopped"}
-    ]
-    assert desired["service_units"] == [{"name": "neutron-ovn-agent.service", "enabled": True, "state": "started"}]
-    assert desired["left_files"] == [
+    agent = desired(program="neutron-ovn-agent")
+    assert "\n[agent]\nextensions = metadata\n" in agent.config
+    assert "\novsdb_connection = unix:/run/openvswitch/db.sock\n" in agent.config
+    assert agent.left_units == [{"name": "neutron-ovn-metadata-agent.service", "enabled": False, "state": "stopped"}]
+    assert agent.service_units == [{"name": "neutron-ovn-agent.service", "enabled": True, "state": "started"}]
+    assert agent.left_files == [
         {"path": "/etc/systemd/system/neutron-ovn-metadata-agent.service.d/50-c5c3-ovn.conf", "state": "absent"}
     ]
-    assert desired["former_settings"] == ""
+    assert agent.former_settings == ""
 
 
 def test_the_way_back_ends_the_other_program_only_if_it_had_settings_of_ours() -> None:
-    desired = desired_metadata_agent(GIVEN, SOUTHBOUND, "s")
-    path = desired["former_settings"]
+    agent = desired()
+    path = agent.former_settings
     assert path == "/etc/systemd/system/neutron-ovn-agent.service.d/50-c5c3-ovn.conf"
-    assert (desired["left_units"], desired["left_files"]) == ([], [])
+    assert (agent.left_units, agent.left_files) == ([], [])
 
-    desired = desired_metadata_agent({**GIVEN, "files_found": [path]}, SOUTHBOUND, "s")
+    agent = desired(files_found=[path])
     ended = {"name": "neutron-ovn-agent.service", "enabled": False, "state": "stopped"}
-    assert (desired["left_units"], desired["left_files"]) == ([ended], [{"path": path, "state": "absent"}])
+    assert (agent.left_units, agent.left_files) == ([ended], [{"path": path, "state": "absent"}])
 
 
 @pytest.mark.parametrize("suffix", ["", ".service"])
@@ -87,38 +112,29 @@ def test_the_way_back_ends_the_other_program_only_if_it_had_settings_of_ours() -
     [("neutron-ovn-agent", "neutron-ovn-metadata-agent"), ("neutron-ovn-metadata-agent", "neutron-ovn-agent")],
 )
 def test_a_unit_with_the_name_of_the_other_program_is_not_ended(program: str, service: str, suffix: str) -> None:
-    given = {**GIVEN, "program": program, "service": service + suffix}
-    desired = desired_metadata_agent(given, SOUTHBOUND, "s")
-    assert desired["service_units"] == [{"name": f"{service}.service", "enabled": True, "state": "started"}]
-    assert (desired["left_units"], desired["left_files"], desired["former_settings"]) == ([], [], "")
+    agent = desired(program=program, service=service + suffix)
+    assert agent.service_units == [{"name": f"{service}.service", "enabled": True, "state": "started"}]
+    assert (agent.left_units, agent.left_files, agent.former_settings) == ([], [], "")
 
 
 def test_in_check_mode_endpoints_may_follow() -> None:
-    given = {**GIVEN, "endpoints_follow": True}
-    desired = desired_metadata_agent(given, [], "s3cret")
-    assert desired["problem"] == ""
-    assert "\nmetadata_proxy_shared_secret = s3cret\n" in desired["config"]
-    assert "nova_host is empty" in desired_metadata_agent({**given, "nova_host": ""}, [], "s3cret")["problem"]
+    agent = desired(AgentHost(name="compute1", endpoints_follow=True))
+    assert agent.problems == []
+    assert "\nmetadata_proxy_shared_secret = s3cret\n" in agent.config
 
 
 @pytest.mark.parametrize("extensions", ["metadata,evpn", ["evpn", "metadata"]])
 def test_more_extensions(extensions: t.Any) -> None:
-    given = {**GIVEN, "program": "neutron-ovn-agent", "config": {"AGENT": {"extensions": extensions}}}
     text = extensions if isinstance(extensions, str) else ",".join(extensions)
-    assert f"[agent]\nextensions = {text}\n" in desired_metadata_agent(given, SOUTHBOUND, "s")["config"]
+    agent = desired(program="neutron-ovn-agent", config={"AGENT": {"extensions": extensions}})
+    assert f"[agent]\nextensions = {text}\n" in agent.config
 
 
 @pytest.mark.parametrize("extensions", ["evpn", ""])
 def test_what_would_not_answer_for_metadata_is_refused(extensions: str) -> None:
-    given = {**GIVEN, "program": "neutron-ovn-agent", "config": {"agent": {"extensions": extensions}}}
-    start = r"^ovn_metadata_agent_config sets extensions in \[agent\] to .*: neutron-ovn-agent"
-    with pytest.raises(InvalidInput, match=rf"{start} would not answer for metadata\. Add metadata\.$"):
-        desired_metadata_agent(given, SOUTHBOUND, "s")
-
-
-def test_a_program_that_nobody_knows() -> None:
-    with pytest.raises(InvalidInput, match=r"ovn_metadata_agent_program is neutron-x\. Use"):
-        desired_metadata_agent({**GIVEN, "program": "neutron-x"}, SOUTHBOUND, "s")
+    (problem,) = desired(program="neutron-ovn-agent", config={"agent": {"extensions": extensions}}).problems
+    assert "ovn_metadata_agent_config sets extensions in [agent] to" in problem
+    assert "neutron-ovn-agent would not answer for metadata. Add metadata." in problem
 
 
 @pytest.mark.parametrize(
@@ -146,31 +162,66 @@ def test_whether_the_southbound_is_of_use(answer: dict[str, t.Any], problem: str
 
 
 def test_without_tls_no_file_is_named() -> None:
-    assert "ovn_sb_private_key" not in desired_metadata_agent({**GIVEN, "tls": False}, SOUTHBOUND, "s")["config"]
+    assert "ovn_sb_private_key" not in desired(tls=False).config
 
 
 def test_more_options_are_taken_and_ours_refused() -> None:
-    desired = desired_metadata_agent({**GIVEN, "config": {"agent": {"extensions": "metadata"}}}, SOUTHBOUND, "s")
-    assert "[agent]\nextensions = metadata\n" in desired["config"]
-    with pytest.raises(InvalidInput, match=r"ovn_metadata_agent_config sets ovsdb_connection in \[ovs\]"):
-        desired_metadata_agent({**GIVEN, "config": {"ovs": {"ovsdb_connection": "x"}}}, SOUTHBOUND, "s")
+    agent = desired(config={"agent": {"extensions": "metadata"}})
+    assert "[agent]\nextensions = metadata\n" in agent.config
+    (problem,) = desired(config={"ovs": {"ovsdb_connection": "x"}}).problems
+    assert "ovn_metadata_agent_config sets ovsdb_connection in [ovs]" in problem
 
 
 @pytest.mark.parametrize(
-    ("given", "southbound", "secret", "problem"),
+    ("host", "options", "expected"),
     [
-        ({"gateway": True}, SOUTHBOUND, "s", "compute1 is a gateway (group ovn_gateways) and gets no metadata agent"),
-        ({"nova_host": ""}, SOUTHBOUND, "s", "ovn_metadata_agent_nova_host is empty"),
-        ({}, SOUTHBOUND, "", "ovn_metadata_agent_shared_secret is empty"),
-        ({"nova_host": ""}, SOUTHBOUND, "", "nova_host and ovn_metadata_agent_shared_secret are empty"),
-        ({}, SOUTHBOUND, "two words", "ovn_metadata_agent_shared_secret has a space, a quotation mark"),
-        ({}, SOUTHBOUND, "line\n", "several lines, which configuration files do not keep as they are. Give Nova"),
-        ({}, [], "s", "no endpoint of the Southbound database is known"),
+        ({"gateway": True}, {}, "compute1 is a gateway (group ovn_gateways) and gets no metadata agent"),
+        ({}, {"shared_secret": "two words"}, "ovn_metadata_agent_shared_secret has a space, a quotation mark"),
+        (
+            {},
+            {"shared_secret": "line\n"},
+            "several lines, which configuration files do not keep as they are. Give Nova",
+        ),
+        ({"southbound": []}, {}, "no endpoint of the Southbound database is known"),
     ],
 )
-def test_who_can_have_no_agent_is_told_why(
-    given: dict[str, t.Any], southbound: list[str], secret: str, problem: str
+def test_who_can_have_no_agent_is_told_why(host: dict[str, t.Any], options: dict[str, t.Any], expected: str) -> None:
+    (problem,) = desired(dataclasses.replace(HOST, **host), **options).problems
+    assert expected in problem
+    assert problem.endswith(" Nothing was changed.")
+
+
+def test_all_problems_are_in_one_list() -> None:
+    host = AgentHost(name="compute1", gateway=True)
+    assert len(desired(host, shared_secret="a b", config={"ovs": {"ovsdb_connection": "x"}}).problems) == 4
+
+
+@pytest.mark.parametrize(
+    ("predicted", "expected"),
+    [
+        ({"not_loaded": {}}, ""),
+        ({"not_loaded": {"a.service": "masked"}}, "systemd cannot start its unit a.service (LoadState=masked)"),
+        ({"failed": True, "msg": "systemctl show failed."}, "compute1 gets no metadata agent: systemctl show failed."),
+    ],
+)
+def test_unit_that_systemd_cannot_start_is_a_problem(predicted: dict[str, t.Any], expected: str) -> None:
+    problem = unit_problem("compute1", "neutron-ovn-agent", "a.service", predicted)
+    assert expected in problem
+    assert bool(problem) is bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("tls", "declared", "certificates", "due"),
+    [
+        (False, {}, [], False),
+        (True, {}, [], True),
+        (True, {"due": True}, [{"changed": False}], True),
+        (True, {"due": False}, [{"changed": False}], False),
+        (True, {"due": False}, [{"changed": True}], True),
+        (True, {"due": False}, [{"failed": True}], True),
+    ],
+)
+def test_whether_the_certificate_is_due(
+    tls: bool, declared: dict[str, t.Any], certificates: list[dict[str, t.Any]], due: bool
 ) -> None:
-    found = desired_metadata_agent({**GIVEN, **given}, southbound, secret)["problem"]
-    assert problem in found
-    assert found.endswith(" Nothing was changed.")
+    assert is_certificate_due(dataclasses.replace(OPTIONS, tls=tls), declared, certificates) is due
