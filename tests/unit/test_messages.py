@@ -133,3 +133,13 @@ def test_advised_options_of_modules_have_their_variable_beside_them() -> None:
 )
 def test_what_is_misleading(code: str, found: list[str]) -> None:
     assert [option for text in messages(code) for option in misleading(text)] == found
+
+
+def test_the_terminal_of_the_test_bed_finds_every_report() -> None:
+    """It shows what follows a task of this name (tests/testbed/terminal.sh), and nothing else of what the playbooks print."""
+    terminal = COLLECTION / "tests" / "testbed" / "terminal.sh"
+    assert "*'show the report'" in terminal.read_text(encoding="utf-8")
+    action = re.compile(r"- name: (.*)\n\s+c5c3\.ovn\.(?:ping|precheck|verify)_report:")
+    names = [name for text in TEXTS.values() for name in action.findall(text)]
+    assert len(names) >= 2
+    assert names == ["Show the report"] * len(names)
