@@ -192,10 +192,6 @@ def resources() -> dict[str, list[dict[str, Any]]]:
     }
 
 
-class _Unsafe(str):
-    """A text that only AWX templates."""
-
-
 class _Dumper(yaml.SafeDumper):
     """Indents lists as the rest of the repository does, and repeats instead of naming anchors."""
 
@@ -206,22 +202,10 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-_Dumper.add_representer(_Unsafe, lambda dumper, text: dumper.represent_scalar("!unsafe", str(text), style='"'))
-
-
-def _mark_unsafe(value: Any) -> Any:
-    """Mark what AWX templates itself: Ansible must hand it on as it is."""
-    if isinstance(value, dict):
-        return {key: _mark_unsafe(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_mark_unsafe(inner) for inner in value]
-    return _Unsafe(value) if isinstance(value, str) and "{{" in value and "ovn_awx_" not in value else value
-
-
 def files() -> dict[str, str]:
     """Return the content of each file of awx/ by its name."""
     return {
-        f"{kind}.yml": HEAD + yaml.dump({kind: _mark_unsafe(listed)}, Dumper=_Dumper, sort_keys=False, width=140)
+        f"{kind}.yml": HEAD + yaml.dump({kind: listed}, Dumper=_Dumper, sort_keys=False, width=140)
         for kind, listed in resources().items()
     }
 

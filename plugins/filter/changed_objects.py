@@ -36,10 +36,7 @@ _value:
 
 import typing as t
 
-
-def changed_objects(objects: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:
-    changed = (found for found in objects if found["action"] != "unchanged")
-    return [f"{found['action']} {found['kind']} {found['name']}" for found in changed]
+from ..module_utils._roles.results import changed_objects
 
 
 class FilterModule:

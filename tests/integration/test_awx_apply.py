@@ -16,11 +16,18 @@ from _awx_server import BASE, PASSWORD, TOKEN, USER, Awx, serving
 from _pki import Pki
 from conftest import Ran, RunModule
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.awx import AwxOptions, awx_arguments
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import check_options
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.options import options_from
+
 pytestmark = pytest.mark.timeout(600)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLAYBOOKS = [f"playbooks/{path.name}" for path in ROOT.glob("playbooks/*.yml")]
-DEFAULTS = yaml.safe_load((ROOT / "roles" / "ovn_awx" / "defaults" / "main.yml").read_text(encoding="utf-8"))
+OPTIONS = yaml.safe_load((ROOT / "roles" / "ovn_awx" / "meta" / "argument_specs.yml").read_bytes())["argument_specs"][
+    "main"
+]["options"]
+FILES = [yaml.safe_load(path.read_bytes()) for path in sorted((ROOT / "awx").glob("*.yml"))]
 SITE = {
     "ovn_awx_organization": "Networks",
     "ovn_awx_image": "registry.example.com/ovn-ee:1",
@@ -32,34 +39,12 @@ SITE = {
 }
 
 
-class _Loader(yaml.SafeLoader):
-    """Reads `!unsafe` as the text that it marks."""
-
-
-_Loader.add_constructor("!unsafe", lambda loader, node: loader.construct_scalar(t.cast(yaml.ScalarNode, node)))
-
-
-def filled(value: t.Any, variables: t.Mapping[str, t.Any]) -> t.Any:
-    """The value with the variables of the role in place of their names."""
-    if isinstance(value, dict):
-        return {key: filled(inner, variables) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [filled(inner, variables) for inner in value]
-    if isinstance(value, str) and (alone := re.fullmatch(r"{{ (ovn_awx_\w+) }}", value)):
-        return variables[alone[1]]
-    return (
-        re.sub(r"{{ (ovn_awx_\w+) }}", lambda found: str(variables[found[1]]), value)
-        if isinstance(value, str)
-        else value
-    )
-
-
 def resources(**variables: t.Any) -> dict[str, list[dict[str, t.Any]]]:
     """What the role gives the module."""
-    loaded: dict[str, t.Any] = {}
-    for path in sorted((ROOT / "awx").glob("*.yml")):
-        loaded |= yaml.load(path.read_text(encoding="utf-8"), _Loader)
-    data: dict[str, list[dict[str, t.Any]]] = filled(loaded, {**DEFAULTS, **SITE, **variables})
+    values = check_options("localhost", OPTIONS, {**SITE, **variables})
+    data: dict[str, list[dict[str, t.Any]]] = awx_arguments(options_from(AwxOptions, values, "ovn_awx_"), FILES)[
+        "resources"
+    ]
     return data
 
 

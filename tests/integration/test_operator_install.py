@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pathlib
 import typing as t
 
+import _playbooks
 import _rights
 import pytest
 from _apiserver import ApiServer
@@ -110,3 +112,38 @@ def made(cluster: Cluster, metadata: dict[str, t.Any]) -> bool:
             raise
         return False
     return True
+
+
+class TestPlaybook:
+    def run(self, folder: pathlib.Path, collections: str, *arguments: str, **variables: t.Any) -> tuple[int, str]:
+        inventory = _playbooks.write_inventory(folder / "hosts.yml", {"ovn_central": {"hosts": {"plane": variables}}})
+        env = _playbooks.environment(folder, collections)
+        done = _playbooks.run(["-i", str(inventory), "c5c3.ovn.operator", *arguments], env, cwd=folder)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_options_of_the_role_become_the_operator(
+        self, cluster: Cluster, namespace: str, api_server: ApiServer, short_dir: pathlib.Path, collection_path: str
+    ) -> None:
+        given = {
+            "ovn_backend": "kubernetes",
+            "ovn_kubeconfig": api_server.kubeconfig,
+            "ovn_namespace": namespace,
+            "ovn_image": {"repository": "registry.example.com/ovn"},
+            "ovn_operator_image": {"repository": "registry.example.com/ovn-operator"},
+            "ovn_operator_wait_timeout": 1,  # nobody starts pods here
+        }
+        code, output = self.run(short_dir, collection_path, "--check", **given)
+        assert (code, deployment(cluster, namespace)) == (0, None), output
+        assert "\ncreated Deployment ovn-operator\n" in output
+        code, output = self.run(short_dir, collection_path, **given)
+        assert code != 0
+        assert f"The pods of Deployment {namespace}/ovn-operator were not available when the time was up." in output
+        (container,) = deployment(cluster, namespace)["spec"]["template"]["spec"]["containers"]
+        assert container["image"].startswith("registry.example.com/ovn-operator:")
+        code, output = self.run(short_dir, collection_path, "-e", "ovn_operator_state=absent", **given)
+        assert (code, deployment(cluster, namespace)) == (0, None), output
+
+    def test_machines_have_no_operator(self, short_dir: pathlib.Path, collection_path: str) -> None:
+        code, output = self.run(short_dir, collection_path)
+        assert code != 0
+        assert "plane is a machine (ovn_backend is host), and the operator runs in Kubernetes alone" in output

@@ -25,12 +25,12 @@ class Limit(t.NamedTuple):
 BUDGET = {
     "filters": Limit(68, "the goal is 8: those that users would call in playbooks of their own"),
     "files of module_utils": Limit(
-        502,
+        501,
         "the goal is 380: files with a single importer are folded into it; two more for the one issuer, which replace tasks and filters, and two for the "
         "decisions of ovn_hypervisor, which replace five filters",
     ),
-    "small files of module_utils": Limit(59, "the goal is 15: what stands alone only if many files import it"),
-    "lines with Jinja in vars of roles": Limit(444, "they go with the filters: action plugins read the options"),
+    "small files of module_utils": Limit(58, "the goal is 15: what stands alone only if many files import it"),
+    "lines with Jinja in vars of roles": Limit(407, "they go with the filters: action plugins read the options"),
 }
 
 

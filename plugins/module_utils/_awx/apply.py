@@ -12,10 +12,9 @@ from .._base.sentences import list_names
 from .client import AwxClient
 from .desired import DesiredObject, desired_objects
 from .kinds import credential_slot
-from .nodes import apply_nodes
+from .nodes import NEW_ID, Writer, apply_nodes
 from .observed import ObservedAwx, foreign_objects, read_awx
 from .plan import changed_fields, shown, survey_differs
-from .writer import NEW_ID, Writer
 
 Json = dict[str, t.Any]
 _UPDATING = ("new", "pending", "waiting", "running")

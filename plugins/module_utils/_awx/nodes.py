@@ -9,16 +9,38 @@ from __future__ import annotations
 
 import typing as t
 
+from .client import AwxClient
 from .desired import DesiredNode, DesiredObject
-from .observed import resolve
+from .observed import ObservedAwx, resolve
 from .plan import approval_differs, waits_for_approval
-from .writer import Writer
 
 Json = dict[str, t.Any]
+NEW_ID = 0  # of what a run in check mode would create
 RELATIONS = ("success_nodes", "failure_nodes", "always_nodes")
 _WANTED = RELATIONS[0]
 # From a node, to a node (both by identifier), and the relation.
 Link = tuple[str, str, str]
+
+
+class Writer:
+    """Send what is written to AWX, nothing in check mode, and note every change.
+
+    `changes` are the objects that were changed (in check mode: would be), with before and after. `warnings` are sentences for people.
+    """
+
+    def __init__(self, client: AwxClient, observed: ObservedAwx, *, check_mode: bool) -> None:
+        self.client, self.observed, self.check_mode = client, observed, check_mode
+        self.changes: list[Json] = []
+        self.warnings: list[str] = []
+
+    def note(self, action: str, title: str, before: Json, after: Json) -> None:
+        self.changes.append({"action": action, "object": title, "before": before, "after": after})
+
+    def id_of(self, one: DesiredObject) -> int:
+        return self.observed.ids.get((one.kind, one.name)) or NEW_ID
+
+    def send(self, method: str, path: str, body: Json | None, what: str) -> Json:
+        return {} if self.check_mode else self.client.send(method, path, body, what)
 
 
 def apply_nodes(writer: Writer, one: DesiredObject) -> None:

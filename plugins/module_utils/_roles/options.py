@@ -48,6 +48,8 @@ _CONVERSIONS: dict[str, t.Callable[[t.Any], t.Any]] = {
     "dict[str, t.Any]": lambda value: plain(dict(value)),
     "t.Any": plain,
 }
+# The metadata of a field that is an option of the role, where a shared variable has that name as well
+OWN_OPTION: t.Mapping[str, bool] = {"own": True}
 # Fields whose shared variable has another name
 _SHARED_FIELDS = {"spec": "ovn_cluster_spec", "openvswitch_image": "ovs_image"}
 
@@ -85,11 +87,15 @@ def read_options(options: type[Options], given: t.Mapping[str, t.Any], prefix: s
     return options(**values)
 
 
+def _option_of(field: dataclasses.Field[t.Any], prefix: str) -> str:
+    return f"{prefix}{field.name}" if field.metadata.get("own") else option_name(prefix, field.name)
+
+
 def option_names(kind: type[Options], prefix: str) -> list[str]:
     """Return the names of the options and shared variables that the fields of a dataclass stand for, in their order."""
-    return [option_name(prefix, field.name) for field in dataclasses.fields(kind)]
+    return [_option_of(field, prefix) for field in dataclasses.fields(kind)]
 
 
 def options_from(kind: type[Options], values: t.Mapping[str, t.Any], prefix: str) -> Options:
     """Return the dataclass with checked values: a field is the shared variable of that name, or the role's option."""
-    return kind(**{field.name: values[option_name(prefix, field.name)] for field in dataclasses.fields(kind)})
+    return kind(**{field.name: values[_option_of(field, prefix)] for field in dataclasses.fields(kind)})

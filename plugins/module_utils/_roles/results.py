@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What tasks have registered on several hosts. Pure."""
+"""What tasks have registered on several hosts, and what modules report. Pure."""
 
 from __future__ import annotations
 
@@ -30,3 +30,8 @@ def unread_hosts(hosts: t.Iterable[str], hostvars: Hostvars, name: str) -> list[
         elif _has_ended_badly(result):
             lines.append(f"{host}: not read: {' '.join(str(result.get('msg') or 'no cause is known').split())}")
     return lines
+
+
+def changed_objects(objects: t.Iterable[Variables]) -> list[str]:
+    """Return a line for each object of a cluster that a module has changed."""
+    return [f"{found['action']} {found['kind']} {found['name']}" for found in objects if found["action"] != "unchanged"]

@@ -8,7 +8,13 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.options import plain, read_options
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.options import (
+    OWN_OPTION,
+    option_names,
+    options_from,
+    plain,
+    read_options,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,3 +66,16 @@ def test_nothing_of_what_is_given_is_shared() -> None:
     copied = plain(given)
     copied["x"]["y"].append(2)
     assert given == {"x": {"y": [1]}}
+
+
+@dataclasses.dataclass(frozen=True)
+class RoleOptions:
+    namespace: str
+    replicas: int
+    image: str = dataclasses.field(metadata=OWN_OPTION)
+
+
+def test_an_option_of_the_role_may_have_the_name_of_a_shared_variable() -> None:
+    assert option_names(RoleOptions, "ovn_awx_") == ["ovn_namespace", "ovn_awx_replicas", "ovn_awx_image"]
+    values = {"ovn_namespace": "n", "ovn_awx_replicas": 2, "ovn_awx_image": "i", "ovn_image": {}}
+    assert options_from(RoleOptions, values, "ovn_awx_") == RoleOptions("n", 2, "i")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.c5c3.ovn.plugins.filter.changed_objects import changed_objects
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.results import changed_objects
 
 
 def test_unchanged_objects_are_left_out() -> None:
