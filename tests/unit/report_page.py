@@ -7,7 +7,8 @@ import typing as t
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "monitoring.md"
-KEY = re.compile(r"^- `([^`]+)` \(([a-z ]+)\)", re.MULTILINE)
+# One key, or several of one dictionary with one type: the others begin with their dot.
+KEYS = re.compile(r"^- ((?:`[^`]+`(?:, )?)+) \(([a-z ]+)\)", re.MULTILINE)
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -21,7 +22,10 @@ _TYPES: dict[str, tuple[type, ...]] = {
 def documented() -> dict[str, str]:
     """The type of each key on the page. The Northbound has the keys of the Southbound."""
     section = PAGE.read_text(encoding="utf-8").partition("\n## The report as data\n")[2].partition("\n## ")[0]
-    rows = dict(KEY.findall(section))
+    rows: dict[str, str] = {}
+    for names, kind in KEYS.findall(section):
+        first, *others = names.strip("`").split("`, `")
+        rows |= dict.fromkeys([first, *(first.rpartition(".")[0] + other for other in others)], kind)
     same = {key.replace("southbound", "northbound", 1): kind for key, kind in rows.items() if key[:10] == "southbound"}
     return {**rows, **same}
 
