@@ -43,8 +43,11 @@ def default_of(schema: dict[str, Any]) -> str:
     return f"default `{value}`" if isinstance(value, str) else f"default `{json.dumps(value)}`"
 
 
-def items(schema: dict[str, Any], path: str = "", seen: dict[str, str] | None = None) -> Iterator[str]:
-    """Yield the line of each field, after a dictionary those of its fields, unless an earlier one has the same."""
+Schemas = dict[str, dict[str, Any]]
+
+
+def items(schema: dict[str, Any], path: str = "", seen: dict[str, tuple[str, Schemas]] | None = None) -> Iterator[str]:
+    """Yield the line of each field, after a dictionary those of its fields, unless an earlier one has the same but for defaults."""
     seen = {} if seen is None else seen
     for name, field in schema.get("properties", {}).items():
         place = f"{path}.{name}" if path else name
@@ -52,13 +55,37 @@ def items(schema: dict[str, Any], path: str = "", seen: dict[str, str] | None = 
         details = ", ".join(detail for detail in ("" if "properties" in field else type_of(field), required) if detail)
         described = f": {short_line(field['description'])}" if "description" in field else ""
         below = below_of(field)
-        fields = json.dumps(below, sort_keys=True)
-        like = f" Fields of `{seen[fields]}`." if fields in seen else ""
+        fields = json.dumps(without_defaults(below), sort_keys=True)
+        like = f" {like_earlier(below, *seen[fields])}" if fields in seen else ""
         yield f"- `{place}`{f' ({details})' if details else ''}{described}{like}"
         for part, inner in below.items() if not like else ():
             if "properties" in inner:
-                seen[fields] = place
+                seen[fields] = place, below
             yield from items(inner, f"{place}{part}", seen)
+
+
+def like_earlier(below: Schemas, place: str, earlier: Schemas) -> str:
+    """Return the reference to an earlier field with the same fields, and the defaults that differ from those there."""
+    there = dict(defaults_below(earlier))
+    changed = [(name, default) for name, default in defaults_below(below) if there[name] != default]
+    own = [f"`{name}` {default.replace('default', 'defaults to') or 'has no default'}" for name, default in changed]
+    return f"Fields of `{place}`{', but ' if own else ''}{', '.join(own)}."
+
+
+def defaults_below(below: Schemas, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the path and the default of each field below."""
+    for part, inner in below.items():
+        for name, field in inner.get("properties", {}).items():
+            place = f"{path}{part}.{name}".lstrip(".")
+            yield place, default_of(field)
+            yield from defaults_below(below_of(field), place)
+
+
+def without_defaults(value: Any) -> Any:
+    """Return a schema without the defaults in it."""
+    if isinstance(value, dict):
+        return {key: without_defaults(inner) for key, inner in value.items() if key != "default"}
+    return [without_defaults(item) for item in value] if isinstance(value, list) else value
 
 
 def below_of(field: dict[str, Any]) -> dict[str, dict[str, Any]]:

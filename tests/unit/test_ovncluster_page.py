@@ -57,8 +57,7 @@ def test_equal_fields_are_listed_once(program: ModuleType) -> None:
         "- `ovn`: Image.",
         "- `ovn.tag` (string): Tag.",
         "- `ovs`: Image. Fields of `ovn`.",
-        "- `agent`: Image.",
-        "- `agent.tag` (string, default `1`): Tag.",
+        "- `agent`: Image. Fields of `ovn`, but `tag` defaults to `1`.",
     ]
 
 
