@@ -34,7 +34,8 @@ def conditions(content: t.Any) -> t.Iterator[t.Any]:
 
 
 def not_expressions(text: str) -> list[t.Any]:
-    return [one for one in conditions(yaml.load(text, Loader)) if not isinstance(one, (str, bool))]
+    documents = list(yaml.load_all(text, Loader))
+    return [one for one in conditions(documents) if not isinstance(one, (str, bool))]
 
 
 def test_a_dictionary_is_found() -> None:
