@@ -10,15 +10,19 @@ import typing as t
 from ..plugin_utils._progress import WaitAction
 
 
+def awaited(state: str, database: t.Any, server_id: t.Any) -> str:
+    """Return what a step of a member waits for."""
+    if state in ("started", "restarted"):
+        return f"the {database} member on this host to take part in its cluster"
+    if state == "stopped":
+        return f"the {database} member on this host to end"
+    if state == "kicked":
+        return f"the {database} cluster to remove server {server_id}"
+    if state == "waited":
+        return f"the {database} member on this host to change its state"
+    return f"the {database} member on this host to answer"
+
+
 class ActionModule(WaitAction):
     def waits_for(self, options: t.Mapping[str, t.Any]) -> str:
-        state, database = options.get("state", "examined"), options.get("database")
-        if state in ("started", "restarted"):
-            return f"the {database} member on this host to take part in its cluster"
-        if state == "stopped":
-            return f"the {database} member on this host to end"
-        if state == "kicked":
-            return f"the {database} cluster to remove server {options.get('server_id')}"
-        if state == "waited":
-            return f"the {database} member on this host to change its state"
-        return f"the {database} member on this host to answer"
+        return awaited(options.get("state", "examined"), options.get("database"), options.get("server_id"))

@@ -17,9 +17,9 @@ class ActionModule(RoleAction):
     _requires_connection = False
 
     def step(self) -> dict[str, t.Any]:
-        problem = mixed_versions_problem(
-            self.hostvars, self.options(PackagesOptions), refreshed=self.arguments["refreshed"]
-        )
+        options = self.options(PackagesOptions)
+        plans = {host: self.hostvars[host].get("ovn_packages_plan") for host in options.equal_on}
+        problem = mixed_versions_problem(plans, options, refreshed=self.arguments["refreshed"])
         if problem:
             raise Refused(f"{problem} No package was changed.")
         return {}

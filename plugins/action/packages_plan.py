@@ -14,14 +14,13 @@ from ..plugin_utils._role_action import RoleAction
 class ActionModule(RoleAction):
     ROLE = "ovn_packages"
     ARGUMENTS: t.ClassVar[Specification] = {
-        "found": {"type": "dict", "default": {}},
         "refreshed": {"type": "bool", "default": False},
         "source_directory": {"type": "path", "required": True},
     }
 
     def step(self) -> dict[str, t.Any]:
         options = self.options(PackagesOptions)
-        found = self.arguments["found"] or self.call(
+        found = self.call(
             "c5c3.ovn.ovn_packages_info", packages=options.names, versions=options.versions, paths=options.files
         )
         plan = packages_plan(found, options, self.host, self.variables, self.arguments)

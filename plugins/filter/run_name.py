@@ -9,7 +9,7 @@ name: run_name
 short_description: Name of this run of Ansible, unlike that of any other one
 version_added: "0.1.0"
 description:
-  - Names time, control node and process. P(c5c3.ovn.ended_runs#filter) finds from the name whether that process still exists.
+  - Names time, control node and process. A later run on the same control node finds from the name whether that process still exists.
 options:
   _input:
     description: The time, as text.

@@ -11,7 +11,7 @@ short_description: (internal) Examine, start, stop or remove a member of a Raft 
 version_added: "0.1.0"
 description:
   - Observes one member of the Northbound or Southbound cluster on its own host, or executes one step on it.
-  - The module decides nothing. P(c5c3.ovn.raft_plan#filter) decides from what all hosts saw, and the role P(c5c3.ovn.ovn_central#role) calls both.
+  - The module decides nothing. The role P(c5c3.ovn.ovn_central#role) decides from what all hosts saw, and calls it.
     By hand use O(state=examined) only.
 extends_documentation_fragment:
   - c5c3.ovn._attributes

@@ -35,7 +35,7 @@ options:
     required: true
   record:
     description:
-      - The whole record, as P(c5c3.ovn.raft_plan#filter) returns it.
+      - The whole record, as the role P(c5c3.ovn.ovn_central#role) plans it.
     type: dict
     required: true
   election_timer:
@@ -64,7 +64,7 @@ EXAMPLES = r"""
 - name: Write the record that the plan asks for
   c5c3.ovn.ovn_raft_record:
     path: /etc/c5c3-ovn/northbound
-    record: "{{ ovn_central_plan.northbound.record }}"
+    record: "{{ ovn_central_plan.record }}"
     election_timer: 5000
 """
 

@@ -56,8 +56,8 @@ options:
     default: 0
   ended_runs:
     description:
-      - Names of runs that are known to have ended without releasing their locks, which are acquired at once. P(c5c3.ovn.ended_runs#filter) knows those of the
-        same control node.
+      - Names of runs that are known to have ended without releasing their locks, which are acquired at once. The role P(c5c3.ovn.ovn_central#role) knows those
+        of the same control node.
     type: list
     elements: str
     default: []

@@ -20,7 +20,7 @@ EXAMPLES = sorted(path.parents[1].name for path in ROOT.glob("examples/*/invento
 COMPUTED = {
     "ovn_central": {
         "ovn_pki": ("_ovn_pki_desired_computed", "_ovn_pki_desired_computed"),
-        "ovn_central": ("_ovn_central_desired", "_ovn_central_cluster"),
+        "ovn_central": ("ovn_central_members", "_ovn_central_cluster"),
     },
     "ovn_hypervisors": {
         "ovn_pki": ("_ovn_pki_desired_computed", "_ovn_pki_desired_computed"),
@@ -30,7 +30,14 @@ COMPUTED = {
 
 # Steps that compute the desired state of a machine and connect to nothing
 STEPS: dict[str, list[dict[str, t.Any]]] = {
-    "ovn_hypervisors": [{"c5c3.ovn.hypervisor_resource": None, "when": "ovn_backend | default('host') == 'host'"}]
+    "ovn_central": [
+        {
+            "c5c3.ovn.central_check": {"again": "compute"},
+            "vars": {"ovn_central_check": {"desired": {}, "packages_plan": {}}, "ovn_central_plan": {}},
+            "when": "ovn_backend | default('host') == 'host'",
+        }
+    ],
+    "ovn_hypervisors": [{"c5c3.ovn.hypervisor_resource": None, "when": "ovn_backend | default('host') == 'host'"}],
 }
 
 

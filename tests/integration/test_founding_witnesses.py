@@ -200,7 +200,15 @@ def test_new_central_hosts_create_nothing_while_hypervisors_follow_others(
     witnesses = {"name": "c5c3.ovn.ovn_central", "tasks_from": "host_witnesses"}
     databases = ["northbound", "southbound"]
     member = "{{ inventory_hostname }}"
-    empty = {"members": [{"observation": {"database": database, "member": member}} for database in databases]}
+    addresses = {name: f"ssl:{variables['ovn_address']}:6643" for name, variables in central.items()}
+    check = {
+        "members": [{"observation": {"database": database, "member": member}} for database in databases],
+        "desired": {"raft_addresses": dict.fromkeys(databases, addresses), "wait_timeout": 120},
+        "packages_plan": {},
+        "planned": False,
+        "northd": {"state": None},
+        "tls": True,
+    }
     saved = {"content": "{{ ansible_failed_result.msg }}", "dest": str(report)}
     play = {
         "hosts": "ovn_central",
@@ -213,7 +221,7 @@ def test_new_central_hosts_create_nothing_while_hypervisors_follow_others(
             "ovn_central_run": "this run",
         },
         "tasks": [
-            {"ansible.builtin.set_fact": {"ovn_central_plan": {"founding": databases}, "ovn_central_found": empty}},
+            {"ansible.builtin.set_fact": {"ovn_central_plan": {"founding": databases}, "ovn_central_check": check}},
             {
                 "block": [{"ansible.builtin.include_role": witnesses}],
                 "rescue": [{"ansible.builtin.copy": saved, "run_once": True}],

@@ -41,7 +41,7 @@ def test_a_rollout_in_check_mode(site: LocalSite) -> None:
     expected = {
         "Compare the installed certificate with the declared one",
         "Install the launcher, settings and units of the databases",
-        "Report warnings, and in check mode the planned steps",
+        "Plan the next step",
         "Read this machine, and compare it with the chassis that it has to be",
         "Show the report",
     }

@@ -342,7 +342,6 @@ class TestRunsOfThisControlNode:
                         "first == second",
                         "first == lookup('ansible.builtin.file', third)",
                         "first == now_here",
-                        "[first, first, 'someone'] | c5c3.ovn.ended_runs == []",
                     ]
                 },
                 "vars": {"third": str(tmp_path / "third"), "now_here": name},

@@ -63,7 +63,7 @@ class Runs:
             "name": name,
             "ansible_connection": "local",
             "ansible_python_interpreter": sys.executable,
-            "_ovn_central_desired": {"lock_seconds": 300},
+            "ovn_central_check": {"desired": {"lock_seconds": 300}},
             **more,
         }
         playbook = str(self.directory / "play.yml")
@@ -138,7 +138,7 @@ def test_a_run_killed_elsewhere_is_waited_for_until_its_lock_expires(runs: Runs)
         print("\nNOT TESTED: a PID namespace needs root and unshare", file=sys.__stderr__)
         pytest.skip("NOT TESTED: a PID namespace needs root and unshare")
     container = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
-    killed = runs.start("killed", prefix=container, _ovn_central_desired={"lock_seconds": round(within(45))})
+    killed = runs.start("killed", prefix=container, ovn_central_check={"desired": {"lock_seconds": round(within(45))}})
     runs.until_event("begin killed")
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait(10)

@@ -27,7 +27,7 @@ def test_pki_alone(site: LocalSite) -> None:
     ran = site.run("c5c3.ovn.central", "--tags", "pki", central=("c1", "c2", "c3"))
     assert ran.code == 0, ran.output
     assert ran.locks == ""
-    assert {LOCK, "Plan the next step", CERTIFICATE} <= set(ran.tasks)
+    assert {LOCK, CHECK, CERTIFICATE} <= set(ran.tasks)
     assert UNITS not in ran.tasks
     for host in ("c1", "c2", "c3"):
         assert sorted(path.name for path in (site.folder / host / "tls").iterdir()) == [
@@ -58,8 +58,8 @@ def test_parts_of_the_databases(site: LocalSite) -> None:
     assert databases.code == 0, databases.output
     assert LOCK in databases.tasks
     assert not {CERTIFICATE, UNITS} & set(databases.tasks)
-    # Once in the check, once in the rounds
-    assert (config.tasks.count(STEP), databases.tasks.count(STEP)) == (1, 2)
+    assert (config.tasks.count(CHECK), databases.tasks.count(CHECK)) == (1, 1)
+    assert (config.tasks.count(STEP), databases.tasks.count(STEP)) == (0, 1)
 
 
 def test_packages_alone(site: LocalSite) -> None:
@@ -120,7 +120,7 @@ def test_other_parts_leave_the_databases_alone(site: LocalSite) -> None:
     """A report on what is not there; no lock is acquired for it."""
     ran = site.run("c5c3.ovn.site", "--tags", "verify")
     assert "Show the report" in ran.tasks
-    assert not {LOCK, CERTIFICATE, UNITS, STEP} & set(ran.tasks)
+    assert not {CHECK, LOCK, CERTIFICATE, UNITS, STEP} & set(ran.tasks)
     chassis = site.run("c5c3.ovn.site", "--check", "--tags", "chassis", hypervisors=("h1",))
     assert {
         "Read this machine, and compare it with the chassis that it has to be",

@@ -56,7 +56,7 @@ def foreign_message(found: t.Mapping[str, t.Any]) -> str:
 def adoption_problems(found: t.Mapping[str, t.Any], desired: t.Mapping[str, t.Any]) -> list[str]:
     """Return what blocks an adoption on one host, one message each.
 
-    `found` is the result of `ovn_daemons_info`, `desired` the desired state of the host as the filter `central_desired` returns it.
+    `found` is the result of `ovn_daemons_info`, `desired` the desired state of the host as `_roles/central.py:desired_state` returns it.
     """
     foreign = foreign_daemons(found)
     if found["daemons"] and not foreign:
@@ -226,12 +226,11 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
-def northd_order(found: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
-    """Return the hosts with a foreign northd, in the order of their adoption: the active one last, so that it hands over once."""
-    states = {
-        host: daemon["state"]
-        for host, result in found.items()
-        for daemon in foreign_daemons(result)
-        if daemon["name"] == "northd"
-    }
-    return sorted(states, key=lambda host: states[host] == "active")
+def northd_order(states: t.Mapping[str, str | None]) -> list[str]:
+    """Return the hosts with a foreign northd, in the order of their adoption: the active one last, so that it hands over once.
+
+    `states` has the state that the foreign northd of each host reports, None without one.
+    """
+    return sorted(
+        (host for host, state in states.items() if state is not None), key=lambda host: states[host] == "active"
+    )

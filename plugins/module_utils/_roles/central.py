@@ -31,6 +31,7 @@ from .._daemons.relay_command import (
     relay_revision,
 )
 from .._daemons.schema_update import FILES as SCHEMA_FILES
+from .._machine.distributions import distribution_data
 from .._machine.systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
@@ -103,9 +104,7 @@ class CentralMachineOptions:
     northd_threads: int = DEFAULT_THREADS
     backlog_threshold: str = ""
     log_level: str = "info"
-    northd_program: str = "/usr/bin/ovn-northd"
-    run_directory: str = "/run/ovn"
-    schema_directory: str = "/usr/share/ovn"
+    distribution: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     database_directory: str = "/var/lib/ovn"
     config_directory: str = "/etc/c5c3-ovn"
     private_key: str = "/etc/ovn/tls/central-key.pem"
@@ -116,10 +115,14 @@ class CentralMachineOptions:
     heartbeat_interval: int = HEARTBEAT_SECONDS
     metrics_file: str = "/run/c5c3-ovn/observer/metrics.prom"
 
-    @classmethod
-    def from_options(cls, given: t.Mapping[str, t.Any]) -> CentralMachineOptions:
-        """Return what the role's options say, by their names without `ovn_central_`."""
-        return read_options(cls, given, PREFIX)
+    @functools.cached_property
+    def paths(self) -> dict[str, str]:
+        """Programs and directories, which every distribution that is known has in the same place."""
+        return distribution_data("central", self.distribution, {}, "")
+
+    @property
+    def run_directory(self) -> str:
+        return self.paths["run_directory"]
 
     @property
     def tls_files(self) -> TlsFiles:
@@ -372,7 +375,7 @@ def _launcher(
         database_file=f"{options.database_directory}/{STEMS[database]}.db",
         run_directory=options.run_directory,
         state_directory=f"{_STATE}/{database}",
-        schema_file=f"{options.schema_directory}/{SCHEMA_FILES[database]}",
+        schema_file=f"{options.paths['schema_directory']}/{SCHEMA_FILES[database]}",
         client_endpoints=client_endpoints,
         log_file=f"{_LOGS}/{_LOG_NAMES[database]}.log",
         log_levels=f"file:{options.log_level}",
@@ -397,7 +400,7 @@ def _database_sandbox(options: CentralMachineOptions) -> Sandbox:
 
 def _northd(options: CentralMachineOptions, clients: t.Mapping[Database, t.Mapping[str, str]]) -> NorthdSettings:
     return NorthdSettings(
-        program=options.northd_program,
+        program=options.paths["northd"],
         run_directory=options.run_directory,
         northbound=list(clients["northbound"].values()),
         southbound=list(clients["southbound"].values()),

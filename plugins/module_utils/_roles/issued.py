@@ -205,7 +205,7 @@ def _entry(kind: str, known: Variables, check_mode: bool) -> Entry | None:
 
 def _is_due(central: Variables, change: IssuedChange) -> bool:
     """Return whether the list of a machine would change, as far as this run has read it."""
-    files = (central.get("ovn_central_found") or {}).get("files")
+    files = (central.get("ovn_central_check") or {}).get("files")
     if files is None:
         return True
     before = parse_list(files.get(issued_path(central)) or "") or []

@@ -18,7 +18,7 @@ def is_cluster(central: Variables) -> bool:
 
 def issued_path(central: Variables) -> str:
     """Return the file of a machine: the one of its observer if the role ovn_central has run, else what the inventory says."""
-    recorded = (central.get("ovn_central_desired") or {}).get("issued_certificates")
+    recorded = ((central.get("ovn_central_check") or {}).get("desired") or {}).get("issued_certificates")
     directory = first_value(central, f"{PREFIX}config_directory", default=CentralMachineOptions.config_directory)
     return str(recorded or list_path(directory))
 

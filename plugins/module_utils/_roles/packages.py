@@ -10,7 +10,7 @@ from .._base.inventory import as_list
 from .._machine.distributions import PACKAGES
 from .._machine.package_plan import Package, Policy, mixed_versions, plan_packages, unmatched_keys
 from .._machine.package_source import source_file
-from .variables import Hostvars, Variables, is_true
+from .variables import Variables, is_true
 
 _OF_ROLES = ("ovn_central_packages", "ovn_hypervisor_packages", "ovn_pki_packages")  # packages, or a text with commas
 
@@ -80,12 +80,12 @@ def packages_plan(
     }
 
 
-def mixed_versions_problem(hostvars: Hostvars, options: PackagesOptions, *, refreshed: bool) -> str:
-    """Return which packages would differ between the hosts of `equal_on`, and what to do; empty if none would.
+def mixed_versions_problem(plans: t.Mapping[str, t.Any], options: PackagesOptions, *, refreshed: bool) -> str:
+    """Return which packages would differ between the hosts of `equal_on`, and what to do; empty if none would. `plans` are those of the hosts, if any.
 
     Lists of different ages have different candidates, so what is not pinned is judged once the lists of those hosts that install something are refreshed.
     """
-    plans = {host: hostvars[host].get("ovn_packages_plan") for host in options.equal_on}
+    plans = {host: plans.get(host) for host in options.equal_on}
     planned = {host: plan for host, plan in plans.items() if plan and "targets" in plan}  # not of a host that failed
     if not (refreshed or options.versions or not any(plan["install"] for plan in planned.values())):
         return ""

@@ -24,18 +24,32 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import (
     host_share,
     options_for_machines,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.options import option_name
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import check_options
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.options import option_name, options_from
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.shared_variables import SPECIFICATION
 
 SPECS = Path(__file__).resolve().parents[5] / "roles/ovn_central/meta/argument_specs.yml"
-# A group of the inventory, a shared variable, keys of ovn_central_distribution, and what the inventory gives of the options for machines
-NOT_OPTIONS = ("members", "cluster_from", "northd_program", "run_directory", "schema_directory", "for_machines")
+# A group of the inventory, a shared variable, and what the inventory gives of the options for machines
+NOT_OPTIONS = ("members", "cluster_from", "for_machines")
 ADDRESSES = {"c1": "192.0.2.11", "c2": "2001:db8::12", "c3": "c3"}
 
 
 def machine(given: dict[str, t.Any] | None = None, host: str = "c2", sizes: dict[str, Size] | None = None) -> t.Any:
-    options = CentralMachineOptions.from_options({"members": ["c1", "c2", "c3"], **(given or {})})
-    return desired_state(options, host, ADDRESSES, sizes or {})
+    return desired_state(machine_options(given or {}), host, ADDRESSES, sizes or {})
+
+
+def machine_options(given: dict[str, t.Any]) -> CentralMachineOptions:
+    """As a step reads them."""
+    values = {
+        option_name("ovn_central_", name): value for name, value in {"members": ["c1", "c2", "c3"], **given}.items()
+    }
+    checked = check_options("c2", {**SPECIFICATION, **documented()}, values)
+    return options_from(CentralMachineOptions, checked, "ovn_central_")
+
+
+def documented() -> dict[str, t.Any]:
+    options: dict[str, t.Any] = yaml.safe_load(SPECS.read_text(encoding="utf-8"))["argument_specs"]["main"]["options"]
+    return options
 
 
 def of_databases(desired: t.Any, name: str) -> dict[str, t.Any]:
@@ -52,12 +66,11 @@ def cluster(given: dict[str, t.Any]) -> CentralClusterOptions:
 
 @pytest.mark.parametrize("options", [CentralMachineOptions, CentralClusterOptions])
 def test_defaults_are_those_of_the_role(options: t.Any) -> None:
-    documented = yaml.safe_load(SPECS.read_text(encoding="utf-8"))["argument_specs"]["main"]["options"]
     for field in dataclasses.fields(options):
         if field.name not in NOT_OPTIONS:
             factory = field.default_factory
             default = field.default if factory is dataclasses.MISSING else factory()
-            declared = {**SPECIFICATION, **documented}[option_name("ovn_central_", field.name)]
+            declared = {**SPECIFICATION, **documented()}[option_name("ovn_central_", field.name)]
             assert declared.get("default") == default, field.name
 
 
@@ -123,7 +136,9 @@ class TestLauncher:
         assert desired["databases"]["northbound"]["environment"]["OVN_RECORD_DIR"] == paths["record"]
 
     def test_directories_of_a_distribution(self) -> None:
-        desired = machine({"run_directory": "/run/openvswitch", "schema_directory": "/usr/share/openvswitch"})
+        desired = machine(
+            {"distribution": {"run_directory": "/run/openvswitch", "schema_directory": "/usr/share/openvswitch"}}
+        )
         northbound, northd = desired["databases"]["northbound"], desired["northd"]
         environment, settings = northbound["environment"], northbound["settings"]
         assert environment["OVN_RUN_DIR"] == "/run/openvswitch"
@@ -146,8 +161,8 @@ class TestLauncher:
             ({"backlog_threshold": "500 4000000"}, True),
             ({"tls": False}, True),
             ({"certificate": "/other.pem"}, True),
-            ({"run_directory": "/run/openvswitch"}, True),
-            ({"schema_directory": "/usr/share/openvswitch"}, False),
+            ({"distribution": {"run_directory": "/run/openvswitch"}}, True),
+            ({"distribution": {"schema_directory": "/usr/share/openvswitch"}}, False),
         ],
     )
     def test_what_makes_a_restart_due(self, given: dict[str, t.Any], restarts: bool) -> None:
@@ -157,8 +172,7 @@ class TestLauncher:
             ) is restarts
 
     def test_another_address_of_the_host_makes_a_restart_due(self) -> None:
-        options = CentralMachineOptions.from_options({"members": ["c1", "c2", "c3"]})
-        moved = desired_state(options, "c2", {**ADDRESSES, "c2": "192.0.2.12"}, {})
+        moved = desired_state(machine_options({}), "c2", {**ADDRESSES, "c2": "192.0.2.12"}, {})
         assert moved["databases"]["northbound"]["revision"] != machine()["databases"]["northbound"]["revision"]
 
 

@@ -210,7 +210,7 @@ def test_whose_list_a_run_has_to_change(
 ) -> None:
     def read(files: dict[str, list[IssuedCertificate]]) -> dict[str, t.Any]:
         texts = {name: render_list(content) for name, content in files.items()}
-        return {"ovn_central_found": {"files": texts}} if files else {}
+        return {"ovn_central_check": {"files": texts}} if files else {}
 
     found = change({"a": compared(7), "central1": read(central1), "central2": read(central2)})
     assert (found["machines"], found["clusters"]) == (machines, [])
@@ -219,8 +219,10 @@ def test_whose_list_a_run_has_to_change(
 def test_the_file_may_lie_elsewhere() -> None:
     text = render_list([entry("a", 7)])
     there = {
-        "ovn_central_desired": {"issued_certificates": "/srv/issued-certificates.json"},
-        "ovn_central_found": {"files": {"/srv/issued-certificates.json": text}},
+        "ovn_central_check": {
+            "desired": {"issued_certificates": "/srv/issued-certificates.json"},
+            "files": {"/srv/issued-certificates.json": text},
+        },
     }
     assert change({"a": compared(7), "central1": there, "central2": there})["machines"] == []
 
@@ -262,8 +264,8 @@ def test_certificates_of_clients(
 
 
 def test_the_last_client_leaves_where_one_is_known() -> None:
-    known = {"ovn_central_found": {"files": {FILE: render_list([entry("neutron", 7, "client")])}}}
-    none: dict[str, t.Any] = {"ovn_central_found": {"files": {}}}
+    known = {"ovn_central_check": {"files": {FILE: render_list([entry("neutron", 7, "client")])}}}
+    none: dict[str, t.Any] = {"ovn_central_check": {"files": {}}}
     assert change({"central1": known, "central2": none}, ["central1"], clients=[])["machines"] == ["central1"]
 
 

@@ -118,12 +118,8 @@ def test_versions_that_would_differ_are_refused(
         host: {"targets": {"ovn-host": version}, "changed_packages": ["ovn-host"], "install": install}
         for host, version in (("a", "1-1"), ("b", "2-1"))
     }
-    hostvars: dict[str, dict[str, t.Any]] = {
-        **{host: {"ovn_packages_plan": plan} for host, plan in plans.items()},
-        "c": {},
-    }
     options = options_with(equal_on=["a", "b", "c"], versions=versions)
-    problem = mixed_versions_problem(hostvars, options, refreshed=refreshed)
+    problem = mixed_versions_problem(plans, options, refreshed=refreshed)
     assert problem.startswith("ovn-host would be 1 on a and 2 on b. Members of one Raft cluster" if refused else "")
     assert bool(problem) is refused
 

@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.filter.raft_plan import raft_plan
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.machine_plan import machine_plan
 
 ADDRESSES = {"c1": "ssl:192.0.2.1:6643", "c2": "ssl:192.0.2.2:6643", "c3": "ssl:192.0.2.3:6643"}
 RUN: dict[str, t.Any] = {
@@ -55,7 +55,7 @@ def serving(database: str) -> list[dict[str, t.Any]]:
 
 
 def test_one_database_comes_after_the_other_and_the_whole_order_is_told() -> None:
-    plan = raft_plan([*seen("northbound"), *seen("southbound")], RUN, {})
+    plan = machine_plan([*seen("northbound"), *seen("southbound")], RUN, {})
     assert plan["refusals"] == []
     assert plan["database"] == "northbound"
     assert plan["step"]["state"] == "started"
@@ -69,10 +69,10 @@ def test_one_database_comes_after_the_other_and_the_whole_order_is_told() -> Non
 
 
 def test_the_next_database_has_its_turn_when_the_first_is_done() -> None:
-    first = raft_plan([*seen("northbound"), *seen("southbound")], RUN, {})
-    its_turn = raft_plan([*serving("northbound"), *seen("southbound")], RUN, first)
+    first = machine_plan([*seen("northbound"), *seen("southbound")], RUN, {})
+    its_turn = machine_plan([*serving("northbound"), *seen("southbound")], RUN, first)
     assert (its_turn["database"], its_turn["observe"], its_turn["left"]) == ("southbound", *[["southbound"]] * 2)
-    end = raft_plan(serving("southbound"), RUN, its_turn)
+    end = machine_plan(serving("southbound"), RUN, its_turn)
     assert (end["database"], end["left"]) == ("", [])
 
 
@@ -108,37 +108,37 @@ def one_is_down(database: str) -> list[dict[str, t.Any]]:
 def test_while_the_first_database_waits_members_of_the_second_are_started(
     northbound: Observed, southbound: Observed, turn: str, state: str
 ) -> None:
-    plan = raft_plan([*northbound("northbound"), *southbound("southbound")], RUN, {})
+    plan = machine_plan([*northbound("northbound"), *southbound("southbound")], RUN, {})
     assert (plan["database"], plan["step"]["state"]) == (turn, state)
     assert plan["observe"] == plan["left"] == ["northbound", "southbound"]
 
 
 def test_a_wait_counts_on_while_the_other_database_has_its_turn() -> None:
     observed = [*electing("northbound"), *seen("southbound")]
-    first = raft_plan(observed, RUN, {})
+    first = machine_plan(observed, RUN, {})
     since = first["progress"]["northbound"]["since"]
-    assert raft_plan(observed, RUN, first)["progress"]["northbound"]["since"] == since
+    assert machine_plan(observed, RUN, first)["progress"]["northbound"]["since"] == since
 
 
 def test_a_record_is_written_before_the_other_database_has_its_turn() -> None:
     observed = electing("northbound")
     observed[2]["observation"]["record"] = {**RECORD, "revision": 0}
-    plan = raft_plan([*observed, *seen("southbound")], RUN, {})
+    plan = machine_plan([*observed, *seen("southbound")], RUN, {})
     assert (plan["database"], plan["step"]) == ("northbound", None)
     assert plan["record"] is not None
-    alone = raft_plan([*observed, *serving("southbound")], RUN, {})
+    alone = machine_plan([*observed, *serving("southbound")], RUN, {})
     assert (alone["database"], alone["step"]["state"]) == ("northbound", "waited")
 
 
 def test_a_step_that_has_not_got_its_turn_is_not_late() -> None:
     observed = [*seen("northbound"), *seen("southbound")]
-    assert set(raft_plan(observed, RUN, {})["progress"]) == {"northbound"}
+    assert set(machine_plan(observed, RUN, {})["progress"]) == {"northbound"}
 
 
 def test_beside_a_restart_the_other_database_is_not_observed() -> None:
     broken = serving("northbound")
     broken[2]["observation"].update(connected=False, restart_reason="other settings")
-    plan = raft_plan([*broken, *seen("southbound")], RUN, {})
+    plan = machine_plan([*broken, *seen("southbound")], RUN, {})
     assert (plan["database"], plan["step"]["state"]) == ("northbound", "restarted")
     assert (plan["observe"], plan["left"]) == (["northbound"], ["northbound", "southbound"])
 
@@ -146,18 +146,18 @@ def test_beside_a_restart_the_other_database_is_not_observed() -> None:
 def test_a_warning_is_reported_once() -> None:
     observed = [*seen("northbound"), *restarting("southbound")]
     run = {**RUN, "restart": False}
-    first = raft_plan(observed, run, {})
-    assert first["warnings"] == ["southbound: a restart is due on c1, c2, c3 (other settings)."]
-    again = raft_plan(observed, run, first)
-    assert (again["warnings"], again["left"]) == ([], ["northbound", "southbound"])
+    first = machine_plan(observed, run, {})
+    assert first["new_warnings"] == ["southbound: a restart is due on c1, c2, c3 (other settings)."]
+    again = machine_plan(observed, run, first)
+    assert (again["new_warnings"], again["left"]) == ([], ["northbound", "southbound"])
 
 
 def test_the_plan_keeps_the_size_of_a_database_whose_turn_is_over() -> None:
     large = serving("northbound")
     large[1]["observation"]["file_bytes"] = 104_000_000
-    first = raft_plan([*large, *seen("southbound")], RUN, {})
+    first = machine_plan([*large, *seen("southbound")], RUN, {})
     assert (first["database"], first["observe"]) == ("southbound", ["southbound"])
-    end = raft_plan(serving("southbound"), RUN, first)
+    end = machine_plan(serving("southbound"), RUN, first)
     assert end["sizes"] == {
         "northbound": {"file_bytes": 104_000_000, "election_timer": None},
         "southbound": {"file_bytes": 0, "election_timer": None},
@@ -166,37 +166,37 @@ def test_the_plan_keeps_the_size_of_a_database_whose_turn_is_over() -> None:
 
 def test_the_cluster_ids_of_both_databases_are_known_at_the_end() -> None:
     """They are noted beside the CA."""
-    first = raft_plan([*serving("northbound"), *seen("southbound")], RUN, {})
+    first = machine_plan([*serving("northbound"), *seen("southbound")], RUN, {})
     assert set(first["cids"]) == {"northbound"}
-    end = raft_plan(serving("southbound"), RUN, first)
+    end = machine_plan(serving("southbound"), RUN, first)
     assert set(end["cids"]) == {"northbound", "southbound"}
 
 
 def test_nothing_is_left_where_both_databases_are_as_declared() -> None:
-    plan = raft_plan([*serving("northbound"), *serving("southbound")], RUN, {})
+    plan = machine_plan([*serving("northbound"), *serving("southbound")], RUN, {})
     assert (plan["database"], plan["left"], plan["refusals"], plan["messages"]) == ("", [], [], [])
 
 
 def test_no_as_an_extra_variable_of_the_command_line_is_no() -> None:
     """There `-e ovn_central_bootstrap=false` is a text, and a text with something in it is true."""
-    plan = raft_plan([*seen("northbound"), *seen("southbound")], {**RUN, "bootstrap": "false"}, {})
+    plan = machine_plan([*seen("northbound"), *seen("southbound")], {**RUN, "bootstrap": False}, {})
     assert plan["step"] is None
     assert len(plan["refusals"]) == 2
     assert all("ovn_central_bootstrap is false" in refusal for refusal in plan["refusals"])
 
 
 def test_an_adoption_creates_nothing() -> None:
-    plan = raft_plan([*seen("northbound"), *seen("southbound")], {**RUN, "adopt": True}, {})
+    plan = machine_plan([*seen("northbound"), *seen("southbound")], {**RUN, "adopt": True}, {})
     assert all("an adoption creates none. c5c3.ovn.site creates a new" in refusal for refusal in plan["refusals"])
     assert len(plan["refusals"]) == 2
 
 
 def test_an_adoption_does_not_end_what_a_first_run_has_begun() -> None:
     """A record with a permit, and no server that is seen: one that was not found could be there."""
-    begun = raft_plan([*seen("northbound"), *serving("southbound")], RUN, {})
+    begun = machine_plan([*seen("northbound"), *serving("southbound")], RUN, {})
     observed = [*seen("northbound", record=begun["record"]), *serving("southbound")]
-    assert raft_plan(observed, RUN, {})["founding"] == ["northbound"]
-    plan = raft_plan(observed, {**RUN, "adopt": True}, {})
+    assert machine_plan(observed, RUN, {})["founding"] == ["northbound"]
+    plan = machine_plan(observed, {**RUN, "adopt": True}, {})
     assert (plan["founding"], plan["step"]) == ([], None)
     assert "was cut off before the cluster existed, and an adoption creates none" in plan["refusals"][0]
 
@@ -206,12 +206,12 @@ def test_an_adoption_lets_no_member_join_that_may_only_be_down() -> None:
     down = {"running": False, "connected": False, "file_class": "none", "sid": None, "cid": None, "ours": False}
     observed = serving("northbound")
     observed[2]["observation"].update(down, file_cid=None)
-    assert raft_plan([*observed, *serving("southbound")], RUN, {})["refusals"] == []
+    assert machine_plan([*observed, *serving("southbound")], RUN, {})["refusals"] == []
     run = {**RUN, "adopt": True}
-    (refusal,) = raft_plan([*observed, *serving("southbound")], {**run, "before_changes": True}, {})["refusals"]
+    (refusal,) = machine_plan([*observed, *serving("southbound")], {**run, "before_changes": True}, {})["refusals"]
     assert "northbound does not run on c3, and runs on other hosts" in refusal
     assert "Start what ran it" in refusal
-    plan = raft_plan([*observed, *serving("southbound")], run, {})
+    plan = machine_plan([*observed, *serving("southbound")], run, {})
     assert (plan["step"]["state"], plan["record"]) == ("waited", None)
 
 
@@ -219,8 +219,8 @@ def test_an_adoption_takes_over_members_even_if_no_restart_is_wanted() -> None:
     observed = serving("northbound")
     for result in observed:
         result["observation"]["restart_reason"] = "it runs in ovn-ovsdb-server-nb.service and is adopted"
-    assert raft_plan(observed, {**RUN, "restart": False}, {})["step"] is None
-    step = raft_plan(observed, {**RUN, "restart": False, "adopt": True}, {})["step"]
+    assert machine_plan(observed, {**RUN, "restart": False}, {})["step"] is None
+    step = machine_plan(observed, {**RUN, "restart": False, "adopt": True}, {})["step"]
     assert step["reason"].startswith("restart northbound on c2: it runs in ovn-ovsdb-server-nb.service and is adopted")
 
 
@@ -260,7 +260,7 @@ def contained(database: str) -> list[dict[str, t.Any]]:
 
 
 def test_an_adoption_replaces_members_in_containers_one_at_a_time() -> None:
-    plan = raft_plan([*contained("northbound"), *serving("southbound")], ADOPTION, {})
+    plan = machine_plan([*contained("northbound"), *serving("southbound")], ADOPTION, {})
     assert plan["refusals"] == []
     assert (plan["database"], plan["step"]["state"], plan["step"]["members"]) == ("northbound", "stopped", ["c2"])
     seen_so = {"running": True, "connected": True, "leader": False, "sid": SIDS["c2"]}
@@ -271,7 +271,7 @@ def test_an_adoption_replaces_members_in_containers_one_at_a_time() -> None:
 
 
 def test_check_mode_tells_the_whole_order_of_an_adoption_whatever_the_leader_hears_now() -> None:
-    plan = raft_plan([*contained("northbound"), *serving("southbound")], ADOPTION, {})
+    plan = machine_plan([*contained("northbound"), *serving("southbound")], ADOPTION, {})
     expected = [
         words.format(name)
         for name in ("c2", "c3", "c1")
@@ -283,7 +283,7 @@ def test_check_mode_tells_the_whole_order_of_an_adoption_whatever_the_leader_hea
 
 def test_an_adoption_of_members_in_containers_is_due() -> None:
     run = {**ADOPTION, "before_changes": True}
-    plan = raft_plan([*contained("northbound"), *serving("southbound")], run, {})
+    plan = machine_plan([*contained("northbound"), *serving("southbound")], run, {})
     assert (plan["due"], plan["refusals"], plan["step"]) == (True, [], None)
 
 
@@ -291,14 +291,14 @@ def test_a_gate_holds_the_replacement_of_a_member_back() -> None:
     observed = contained("northbound")
     view = observed[2]["observation"]["answer"]["server"]
     view["connected"] = False
-    plan = raft_plan([*observed, *serving("southbound")], {**ADOPTION, "check_mode": False}, {})
+    plan = machine_plan([*observed, *serving("southbound")], {**ADOPTION, "check_mode": False}, {})
     assert (plan["step"]["state"], plan["step"]["members"], plan["record"]) == ("waited", ["c2"], None)
     assert plan["step"]["reason"].startswith("replace northbound on c2: it runs in container northbound")
     assert plan["step"]["reason"].endswith(": not live: c3")
 
 
 def test_after_the_stop_the_old_member_is_removed_and_a_new_one_joins() -> None:
-    stop = raft_plan([*contained("northbound"), *serving("southbound")], ADOPTION, {})
+    stop = machine_plan([*contained("northbound"), *serving("southbound")], ADOPTION, {})
     observed = contained("northbound")
     gone: dict[str, t.Any] = {
         "running": False,
@@ -312,7 +312,7 @@ def test_after_the_stop_the_old_member_is_removed_and_a_new_one_joins() -> None:
     observed[1]["observation"].update(gone, file_class="none", file_cid=None, file_sid=None, replace_reason="")
     for one in observed:
         one["observation"]["record"] = stop["record"]
-    kick = raft_plan(observed, ADOPTION, stop)
+    kick = machine_plan(observed, ADOPTION, stop)
     assert (kick["refusals"], kick["step"]["state"]) == ([], "waited")
     assert "the leader has heard it a moment ago" in kick["step"]["reason"]
     leader = observed[0]["observation"]
@@ -321,14 +321,14 @@ def test_after_the_stop_the_old_member_is_removed_and_a_new_one_joins() -> None:
         f"at {ADDRESSES['c2']}) next_index=100 match_index=99 last msg 60000 ms",
     )
     leader["answer"].update(cluster_status=late, earlier_status=late)
-    kick = raft_plan(observed, ADOPTION, stop)
+    kick = machine_plan(observed, ADOPTION, stop)
     assert (kick["step"]["state"], kick["step"]["members"], kick["step"]["sid"]) == ("kicked", ["c1"], SIDS["c2"])
     assert kick["record"] is None
 
 
 def test_a_refusal_of_one_database_is_told_beside_the_plan_of_the_other() -> None:
     files = seen("southbound", file_class="standalone", file_reason="southbound on c1: a standalone database")
-    plan = raft_plan([*seen("northbound"), *files], RUN, {})
+    plan = machine_plan([*seen("northbound"), *files], RUN, {})
     assert len(plan["refusals"]) == 1
     assert "standalone" in plan["refusals"][0]
     assert plan["database"] == "northbound"
@@ -337,42 +337,42 @@ def test_a_refusal_of_one_database_is_told_beside_the_plan_of_the_other() -> Non
 @pytest.mark.parametrize(("refused", "other"), [("northbound", "southbound"), ("southbound", "northbound")])
 def test_the_other_database_goes_as_far_as_it_can_and_the_refusal_is_kept(refused: str, other: str) -> None:
     files = seen(refused, file_class="standalone", file_reason=f"{refused} on c1: a standalone database")
-    plan = raft_plan([*files, *seen(other)], RUN, {})
+    plan = machine_plan([*files, *seen(other)], RUN, {})
     assert (plan["database"], plan["observe"], plan["left"]) == (other, [other], [other])
-    end = raft_plan(serving(other), RUN, plan)
+    end = machine_plan(serving(other), RUN, plan)
     assert (end["database"], end["left"]) == ("", [])
     assert end["refusals"] == plan["refusals"] != []
     assert end["incomplete"] == {other: []}
 
 
 def test_a_database_that_is_refused_in_a_later_round_leaves_the_turn_to_the_other() -> None:
-    first = raft_plan([*seen("northbound"), *seen("southbound")], RUN, {})
+    first = machine_plan([*seen("northbound"), *seen("southbound")], RUN, {})
     files = seen("northbound", file_class="standalone", file_reason="northbound on c1: a standalone database")
-    refused = raft_plan(files, RUN, first)
+    refused = machine_plan(files, RUN, first)
     assert (refused["database"], refused["observe"], refused["left"]) == ("", ["southbound"], ["southbound"])
     assert len(refused["refusals"]) == 1
 
 
 def test_witnesses_of_an_older_control_plane_forbid_its_creation() -> None:
     run = {**RUN, "witnesses": ["hypervisor compute1 has ovn-remote ssl:192.0.2.99:6642"]}
-    plan = raft_plan([*seen("northbound"), *seen("southbound")], run, {})
+    plan = machine_plan([*seen("northbound"), *seen("southbound")], run, {})
     assert all(
         "compute1 has ovn-remote" in refusal and "ovn_central_new_cluster" in refusal for refusal in plan["refusals"]
     )
     assert len(plan["refusals"]) == 2
-    wanted = raft_plan([*seen("northbound"), *seen("southbound")], {**run, "new_cluster": "true"}, {})
+    wanted = machine_plan([*seen("northbound"), *seen("southbound")], {**run, "new_cluster": True}, {})
     assert wanted["refusals"] == []
 
 
 def test_waiting_ends_with_the_reason() -> None:
     electing = seen("northbound", record=RECORD, file_class="member", file_cid=CID, running=True, cid=CID)
     run = {**RUN, "declared": {"northbound": ADDRESSES}}
-    first = raft_plan(electing, run, {})
+    first = machine_plan(electing, run, {})
     assert first["step"]["state"] == "waited"
     assert first["refusals"] == []
     progress = first["progress"]["northbound"]
     old = {**first, "progress": {"northbound": {**progress, "since": progress["since"] - 61}}}
-    assert "Timed out after 60 s" in raft_plan(electing, run, old)["refusals"][0]
+    assert "Timed out after 60 s" in machine_plan(electing, run, old)["refusals"][0]
 
 
 BEFORE = {**RUN, "before_changes": True}
@@ -402,13 +402,13 @@ BEFORE = {**RUN, "before_changes": True}
     ],
 )
 def test_what_forbids_a_run_before_it_changes_anything(changes: dict[str, t.Any], words: str) -> None:
-    plan = raft_plan(seen("northbound", **changes), {**BEFORE, "declared": {"northbound": ADDRESSES}}, {})
+    plan = machine_plan(seen("northbound", **changes), {**BEFORE, "declared": {"northbound": ADDRESSES}}, {})
     assert [words in refusal for refusal in plan["refusals"]] == ([True] if words else [])
     assert (plan["database"], plan["step"]) == ("", None)
 
 
 def test_a_founding_is_announced_before_anything_is_changed() -> None:
-    assert raft_plan([*seen("northbound"), *serving("southbound")], BEFORE, {})["founding"] == ["northbound"]
+    assert machine_plan([*seen("northbound"), *serving("southbound")], BEFORE, {})["founding"] == ["northbound"]
 
 
 def judged_by_an_older_record() -> list[dict[str, t.Any]]:
@@ -425,7 +425,7 @@ def judged_by_an_older_record() -> list[dict[str, t.Any]]:
 
 def test_plan_rewrites_older_record_before_it_refuses() -> None:
     """The launcher starts that member with the new copy, and the cluster has a quorum again."""
-    plan = raft_plan([*judged_by_an_older_record(), *serving("southbound")], BEFORE, {})
+    plan = machine_plan([*judged_by_an_older_record(), *serving("southbound")], BEFORE, {})
     assert (plan["refusals"], plan["due"]) == ([], True)
 
 
@@ -436,23 +436,23 @@ def test_older_record_excuses_no_refusal_about_another_member() -> None:
     three["observation"].update(running=True, connected=True)
     two["observation"].update(file_class="none", running=False, connected=False, sid=None)
     observed = [one, two, three, *serving("southbound")]
-    assert raft_plan(observed, BEFORE, {})["refusals"] == []
+    assert machine_plan(observed, BEFORE, {})["refusals"] == []
     two["observation"].update(host_problem="192.0.2.77 is not an address of this host")
-    (refusal,) = raft_plan(observed, BEFORE, {})["refusals"]
+    (refusal,) = machine_plan(observed, BEFORE, {})["refusals"]
     assert "northbound on c2 is not started: it would not come back. 192.0.2.77 is not an address" in refusal
 
 
 def test_a_database_whose_record_is_written_although_it_is_refused_is_named() -> None:
     """What members remember of it must stay then."""
     observed = [*judged_by_an_older_record(), *serving("southbound")]
-    plan = raft_plan(observed, {**RUN, "check_mode": False}, {})
+    plan = machine_plan(observed, {**RUN, "check_mode": False}, {})
     assert (plan["refusals"], plan["refused"], plan["left"]) == ([], ["northbound"], ["northbound", "southbound"])
     assert plan["record"] is not None
 
 
 def test_before_the_first_change_it_says_whether_anything_is_due() -> None:
     """A run with nothing to do needs neither the lock nor a second look, but its warnings and cluster ids."""
-    plan = raft_plan([*serving("northbound"), *serving("southbound")], BEFORE, {})
+    plan = machine_plan([*serving("northbound"), *serving("southbound")], BEFORE, {})
     assert (plan["due"], plan["refusals"], plan["step"]) == (False, [], None)
     assert set(plan["cids"]) == {"northbound", "southbound"}
     assert plan["incomplete"] == {"northbound": [], "southbound": []}
@@ -483,6 +483,6 @@ def test_before_the_first_change_it_says_whether_anything_is_due() -> None:
     ],
 )
 def test_what_is_due_in_one_database_is_due(southbound: list[dict[str, t.Any]]) -> None:
-    plan = raft_plan([*serving("northbound"), *southbound], BEFORE, {})
+    plan = machine_plan([*serving("northbound"), *southbound], BEFORE, {})
     assert plan["due"]
     assert plan["step"] is None
