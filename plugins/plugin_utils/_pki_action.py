@@ -8,8 +8,6 @@ import datetime
 import os
 import typing as t
 
-from ansible.plugins.loader import lookup_loader
-
 from ..module_utils._base.errors import Refused
 from ..module_utils._host.ca_directory import AuthorityDirectory, key_modes
 from ..module_utils._pki.issuing import AuthorityName, require_cryptography
@@ -52,13 +50,6 @@ class PkiAction(RoleAction, abc.ABC):
         if problem:
             raise Refused(problem)
         return SigningAuthority(authority["issuer"], key, options.passphrase(name), options.validity_days, places)
-
-    def _read_file(self, path: str) -> str:
-        """Return the text of a file of the control node, decrypted if it is in a vault; empty if there is none."""
-        if not os.path.isfile(path):
-            return ""
-        lookup = lookup_loader.get("ansible.builtin.file", loader=self._loader, templar=self._templar)
-        return str(lookup.run([os.path.abspath(path)], variables=self._task_vars)[0])
 
 
 def container_signs() -> dict[str, t.Any]:

@@ -27,6 +27,7 @@ a step only brings together what that needs:
   modules that a step calls are warnings of the task.
 - `self.call_cluster(module, **arguments)`: the same with the kubeconfig of the cluster that the host stands for, and `self.apply_objects(objects)` there.
 - `self.write_file(path, content, owner=..., mode=...)`: the same for a file, as ansible.builtin.copy writes it; `hidden=True` for a text with a secret.
+- `self._read_file(path)`: the text of a file of the control node.
 
 Secrets: a result is registered, shown with -v and kept in facts. A step returns no key, kubeconfig or passphrase.
 """
@@ -35,11 +36,13 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import os
 import pathlib
 import typing as t
 
 from ansible.module_utils.common.yaml import yaml_load
 from ansible.plugins.action import ActionBase
+from ansible.plugins.loader import lookup_loader
 from ansible.template import Templar
 
 from ..module_utils._base.errors import OvnError
@@ -149,6 +152,13 @@ class RoleAction(ActionBase, abc.ABC):
                 shared_loader_obj=self._shared_loader_obj,
             )
             return self._accepted("ansible.builtin.copy", copy.run(task_vars=self._task_vars))
+
+    def _read_file(self, path: str, *, rstrip: bool = True) -> str:
+        """Return the text of a file of the control node, decrypted if it is in a vault; empty if there is none."""
+        if not os.path.isfile(path):
+            return ""
+        lookup = lookup_loader.get("ansible.builtin.file", loader=self._loader, templar=self._templar)
+        return str(lookup.run([os.path.abspath(path)], variables=self._task_vars, rstrip=rstrip)[0])
 
     @contextlib.contextmanager
     def hidden_arguments(self) -> t.Iterator[None]:

@@ -107,9 +107,9 @@ def refused(machine: Machine, *arguments: str, **variables: t.Any) -> str:
     (machine.root / "play.yml").write_text(json.dumps([play]))
     host = {
         "ovn_tls": False,
-        "ovn_neutron_northbound_endpoints": ["tcp:127.0.0.1:9"],
+        "ovn_northbound_endpoints": ["tcp:127.0.0.1:9"],
         "ovn_neutron_southbound_endpoints": ["tcp:127.0.0.1:9"],
-        "ovn_neutron_wait_timeout": 1,
+        "_ovn_neutron_wait_timeout": 1,
         "ovn_neutron_leader_proxy": False,
         "ovn_neutron_config_file": str(machine.config),
         "ovn_neutron_group": "root",

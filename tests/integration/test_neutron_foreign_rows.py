@@ -32,8 +32,9 @@ def test_repair_is_refused_beside_rows_of_others(short_dir: pathlib.Path, raft_c
         (clients / name).write_bytes(pathlib.Path(path).read_bytes())
     config, directory = short_dir / "neutron.conf", short_dir / "neutron"
     host = {
-        **{f"ovn_neutron_{database}_endpoints": one.endpoints for database, one in clusters.items()},
-        "ovn_neutron_clients_directory": str(clients),
+        "ovn_northbound_endpoints": clusters["northbound"].endpoints,
+        "ovn_neutron_southbound_endpoints": clusters["southbound"].endpoints,
+        "ovn_pki_clients_directory": str(clients),
         "ovn_neutron_directory": str(directory / "ovn"),
         "ovn_neutron_config_file": str(config),
         "ovn_neutron_group": "root",

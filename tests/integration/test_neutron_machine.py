@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -9,8 +10,10 @@ import typing as t
 
 import _playbooks
 import pytest
+from neutron_options import OPTIONS
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.neutron import desired_neutron
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.service_settings import service_files
 
 if t.TYPE_CHECKING:
@@ -55,7 +58,8 @@ class Machine:
             "ovn_pki_ca_directory_is_kept": True,
             "ovn_pki_clients_directory": str(self.clients),
             "ovn_central_config_directory": str(root / "central"),
-            **{f"ovn_neutron_{database}_endpoints": given for database, given in endpoints.items()},
+            "ovn_northbound_endpoints": endpoints["northbound"],
+            "ovn_neutron_southbound_endpoints": endpoints["southbound"],
             "ovn_neutron_leader_proxy": False,
             "ovn_neutron_directory": str(root / "neutron/ovn"),
             "ovn_neutron_config_file": str(root / "neutron.conf"),
@@ -87,7 +91,7 @@ def of_task(output: str, name: str) -> str:
 @pytest.mark.parametrize(
     ("tls", "outcome", "config"),
     [
-        pytest.param("false", "skipping: ", {}, id="without TLS, as a text"),
+        pytest.param("false", "ok: ", {}, id="without TLS, as a text"),
         pytest.param(
             "true", "changed: ", {"DEFAULT": {"transport_url": "rabbit://neutron:1234@192.0.2.9"}}, id="with a password"
         ),
@@ -104,9 +108,7 @@ def test_a_certificate_comes_with_tls_alone_and_no_password_is_found_by_trial(
     endpoints = {name: list(raft_cluster(1, name).endpoints) for name in DATABASES}
     machine = Machine(short_dir, pki, endpoints)
     machine.variables.update(ovn_neutron_services=["test-c5c3-neutron"], ovn_neutron_config=config)
-    settings = {"dest": str(short_dir / "settings"), "content": "{{ _ovn_neutron_desired.config }}", "mode": "0600"}
-    task = {"ansible.builtin.copy": settings, "check_mode": False, "diff": False}
-    role = {"hosts": "ovn_controllers", "gather_facts": False, "roles": ["c5c3.ovn.ovn_neutron"], "post_tasks": [task]}
+    role = {"hosts": "ovn_controllers", "gather_facts": False, "roles": ["c5c3.ovn.ovn_neutron"]}
     playbook = short_dir / "play.yml"
     playbook.write_text(json.dumps([ISSUE, role] if tls == "true" else [role]))
     code, output = machine.run(str(playbook), "--check", "--diff", "-e", f"ovn_tls={tls}")
@@ -114,10 +116,13 @@ def test_a_certificate_comes_with_tls_alone_and_no_password_is_found_by_trial(
     assert f"\n{outcome}[controller1]" in of_task(output, "Replace the certificate of Neutron"), output
     assert not (short_dir / "neutron").exists()
     assert "1234" not in output
-    text = (short_dir / "settings").read_text()
+    options = dataclasses.replace(
+        OPTIONS, tls=tls == "true", config=config, leader_proxy=False, directory=f"{short_dir}/neutron/ovn"
+    )
+    text = desired_neutron("controller1", options, endpoints).config
     assert ("1234" in text) is bool(config)
     (drop_in,) = service_files(["test-c5c3-neutron"], text, has_secret=bool(config))
-    found = of_task(output, "Run the services of Neutron with this configuration")
+    found = of_task(output, "Run Neutron with its settings")
     assert drop_in["path"] in found
     assert drop_in["content"].splitlines()[-1] in found
 
@@ -130,7 +135,7 @@ def test_check_mode_foresees_a_certificate_that_the_same_run_issues(
     databases = {name: raft_cluster(1, name, tls=True) for name in DATABASES}
     machine = Machine(short_dir, pki, {name: list(one.endpoints) for name, one in databases.items()})
     replaced = "Replace the certificate of Neutron"
-    assert machine.changes() == [replaced, "Write the configuration"]
+    assert machine.changes() == [replaced, "Run Neutron with its settings"]
 
     (machine.clients / "neutron-key.pem").chmod(0o644)
     assert machine.changes() == [], "the control node repairs its own file, with the same contents"

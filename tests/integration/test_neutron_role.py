@@ -24,7 +24,7 @@ plane = _control_plane.plane  # fixture
 COLLECTION = pathlib.Path(__file__).resolve().parents[2]
 GROUP = "/apis/neutron.openstack.c5c3.io/v1alpha1"
 ENDPOINTS = {
-    "ovn_neutron_northbound_endpoints": ["ssl:192.0.2.1:31641", "ssl:192.0.2.2:31641"],
+    "ovn_northbound_endpoints": ["ssl:192.0.2.1:31641", "ssl:192.0.2.2:31641"],
     "ovn_neutron_southbound_endpoints": ["ssl:192.0.2.1:31642"],
 }
 
@@ -53,7 +53,7 @@ class Cloud:
             "ovn_backend": "kubernetes",
             "ovn_kubeconfig": self.server.kubeconfig,
             "ovn_neutron_namespace": self.namespace,
-            "ovn_neutron_clients_directory": str(self.clients),
+            "ovn_pki_clients_directory": str(self.clients),
             "ovn_neutron_helm_file": str(self.helm),
             **({} if central else {**ENDPOINTS, "ovn_neutron_ask_databases": False}),
             **variables,
@@ -94,7 +94,7 @@ def test_pods_get_a_secret_a_config_map_and_overrides_and_a_second_run_changes_n
 
     code, output = cloud.run()
     assert code == 0, output
-    assert changed(output) == predicted == 3
+    assert changed(output) == predicted == 2, "what pods read, and the overrides"
     secret = cloud.get(f"/api/v1/namespaces/{cloud.namespace}/secrets/ovn-client-neutron")
     assert {name: base64.b64decode(text) for name, text in secret["data"].items()} == {
         name: pathlib.Path(path).read_bytes() for name, path in cloud.files.items()
@@ -132,6 +132,7 @@ def test_check_mode_foresees_the_secrets_of_a_certificate_that_the_same_run_issu
     }
     hosts, written = ("cloud", "control-plane"), "Write the Secret of a client"
     foreseen = {"Report that the Secret of a client would be written": written}
+    read_by_pods = "Write what the pods of Neutron read"
 
     def changes(**variables: t.Any) -> dict[str, list[str]]:
         code, output = cloud.run("--check", central={**central, **variables}, **asking)
@@ -145,11 +146,10 @@ def test_check_mode_foresees_the_secrets_of_a_certificate_that_the_same_run_issu
         return real
 
     asking = {**ENDPOINTS, "ovn_neutron_ask_databases": False}
-    others = ["Write the ConfigMap with the configuration", "Write the overrides for Helm"]
-    assert changes()["cloud"] == [written, *others]
+    assert changes()["cloud"] == [read_by_pods, "Write the overrides for Helm"]
     assert {"ovn-client-neutron", "central-neutron"} <= cloud.names("secrets")
     real = changes(ovn_pki_renew_before_days=370, ovn_pki_validity_days=400)
-    assert real["cloud"] == [written]
+    assert real["cloud"] == [read_by_pods]
     assert written in real["control-plane"]
     assert not any(changes().values())
 
@@ -232,7 +232,7 @@ def test_what_is_missing_is_named_and_nothing_is_written(cloud: Cloud) -> None:
     assert "neutron-cert.pem is not on the control node. Give ovn_pki_clients the entry neutron" in output
     assert "ovn-neutron" not in cloud.names("configmaps")
 
-    code, output = cloud.run(ovn_neutron_northbound_endpoints=[])
+    code, output = cloud.run(ovn_northbound_endpoints=[])
     assert code != 0
     assert "No endpoint of the databases is known to cloud." in output
 
@@ -255,10 +255,10 @@ def test_the_databases_are_asked_before_anything_is_written(
     cloud: Cloud, raft_cluster: MakeCluster, make_pki: t.Callable[[str], Pki]
 ) -> None:
     clusters = {database: raft_cluster(1, database, tls=True) for database in ("northbound", "southbound")}
-    real = {f"ovn_neutron_{database}_endpoints": list(one.endpoints) for database, one in clusters.items()}
-    asking = {"ovn_neutron_ask_databases": True, "ovn_neutron_wait_timeout": 5, **real}
+    real = dict(zip(ENDPOINTS, (list(one.endpoints) for one in clusters.values())))
+    asking = {"ovn_neutron_ask_databases": True, "_ovn_neutron_wait_timeout": 5, **real}
 
-    dead = {**asking, "ovn_neutron_northbound_endpoints": ["ssl:127.0.0.1:9"]}
+    dead = {**asking, "ovn_northbound_endpoints": ["ssl:127.0.0.1:9"]}
     code, output = cloud.run("--check", **dead)
     assert code != 0, "check mode asks, too"
     code, output = cloud.run(**dead)
@@ -281,7 +281,7 @@ def test_the_databases_are_asked_before_anything_is_written(
     (cloud.clients / "neutron-cert.pem").write_bytes(good[0])
     (cloud.clients / "neutron-key.pem").write_bytes(good[1])
     code, output = cloud.run(**asking)
-    assert (code, changed(output)) == (0, 3), output
+    assert (code, changed(output)) == (0, 2), output
     assert "Nobody could ask" not in output
     code, output = cloud.run(**asking)
     assert (code, changed(output)) == (0, 0), output

@@ -4,7 +4,7 @@
     cloud.py outages FOLDER           how long API calls get no answer when the leader of the Northbound ends, dies, or its machine loses its power
     cloud.py gateways FOLDER          how long a floating IP does not answer when the machine of its gateway loses its power, with BFD and without
     cloud.py vlan FOLDER              a provider network with a VLAN, from outside to an instance
-    cloud.py distributed FOLDER       the floating IP answers although both gateways are dead; ovn_neutron_distributed_floating_ip is on
+    cloud.py distributed FOLDER       the floating IP answers although both gateways are dead; enable_distributed_floating_ip is on
     cloud.py added FOLDER             an instance on a compute node that came later, compute3
     cloud.py ports FOLDER [NUMBER]    seconds from the call that creates a port until its flows are there, beside that many ports
     cloud.py prove FOLDER             networks, instances, metadata, a floating IP, and the death of the leader's machine while the API is called

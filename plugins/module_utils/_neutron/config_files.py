@@ -167,7 +167,7 @@ def config_warnings(readings: t.Sequence[Reading], ours: Sections, path: str) ->
     without = [reading for reading in readings if _lacks_routers(reading)]
     if without:
         plugins, file = _service_plugins(without[0])
-        place = "ovn_neutron_service_plugins" if file == path else f"service_plugins in [{DEFAULT}] of {file}"
+        place = f"service_plugins in [{DEFAULT}] of {'ovn_neutron_config' if file == path else file}"
         services = list_names([one.service for one in without])
         found.append(
             f"The service_plugins of {services} are {plugins or 'none'}, without ovn-router, so Neutron has neither routers nor floating IPs in OVN. Add it to "

@@ -6,7 +6,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-SYNC_MODES = ("off", "log", "repair", "migrate")
+from .ini import Sections, merge_sections
+
 # So often the same address: each is one attempt without a pause after a connection was lost (`backoff_free_tries` in ovs/reconnect.py). An attempt lasts until
 # there is a leader, with TLS one second at most; and what two elections in a row have used up comes back with the next orderly change of the leader.
 _ATTEMPTS = 20
@@ -50,52 +51,46 @@ class OvnConnection:
         return found
 
 
-@dataclasses.dataclass(frozen=True)
-class ServerOptions:
-    """What a deployer chooses. Timeouts are in seconds."""
+# What users may set otherwise in sections of their own. Without port_security Neutron puts no port into the groups that keep others out.
+_DEFAULTS: Sections = {
+    "ml2": {"tenant_network_types": ["geneve"], "extension_drivers": ["port_security"]},
+    "ovn": {
+        "ovn_l3_scheduler": "leastloaded",
+        "ovn_metadata_enabled": True,
+        "enable_distributed_floating_ip": False,
+        "ovsdb_connection_timeout": 60,
+        "ovsdb_retry_max_interval": 5,
+    },
+}
+# Options of users that hold no secret, beside those of the defaults
+_PUBLIC: t.Mapping[str, t.Container[str]] = {
+    "DEFAULT": ("service_plugins",),
+    "ml2_type_flat": ("flat_networks",),
+    "ml2_type_vlan": ("network_vlan_ranges",),
+    "ovn": ("dns_servers",),
+}
 
-    sync_mode: str = "log"
-    metadata: bool = True
-    distributed_floating_ip: bool = False
-    l3_scheduler: str = "leastloaded"
-    connection_timeout: int = 60
-    retry_max_interval: int = 5
-    flat_networks: t.Sequence[str] = ()
-    vlan_ranges: t.Sequence[str] = ()
-    network_types: t.Sequence[str] = ("geneve",)
-    extension_drivers: t.Sequence[str] = ("port_security",)
-    service_plugins: t.Sequence[str] = ()
-    dns_servers: t.Sequence[str] = ()
 
-
-def server_sections(connection: OvnConnection, options: ServerOptions) -> dict[str, dict[str, t.Any]]:
-    """Return the sections for everything of Neutron that talks to OVN: API, RPC server, periodic and maintenance workers."""
-    sections: dict[str, dict[str, t.Any]] = {
+def server_sections(connection: OvnConnection, sync_mode: str) -> dict[str, dict[str, t.Any]]:
+    """Return what everything of Neutron that talks to OVN has to have: API, RPC server, periodic and maintenance workers."""
+    return {
         "DEFAULT": {"core_plugin": "ml2"},
-        "ml2": {
-            "mechanism_drivers": ["ovn"],
-            "type_drivers": ["local", "flat", "vlan", "geneve"],
-            "tenant_network_types": list(options.network_types),
-            "extension_drivers": list(options.extension_drivers),
-        },
+        "ml2": {"mechanism_drivers": ["ovn"], "type_drivers": ["local", "flat", "vlan", "geneve"]},
         "ml2_type_geneve": {"max_header_size": _GENEVE_HEADER, "vni_ranges": ["1:65536"]},
         "securitygroup": {"enable_security_group": True},
-        "ovn": {
-            **connection.options(),
-            "neutron_sync_mode": options.sync_mode,
-            "ovn_l3_scheduler": options.l3_scheduler,
-            "ovn_metadata_enabled": options.metadata,
-            "enable_distributed_floating_ip": options.distributed_floating_ip,
-            "ovsdb_connection_timeout": options.connection_timeout,
-            "ovsdb_retry_max_interval": options.retry_max_interval,
-        },
+        "ovn": {**connection.options(), "neutron_sync_mode": sync_mode},
     }
-    if options.service_plugins:
-        sections["DEFAULT"]["service_plugins"] = list(options.service_plugins)
-    if options.flat_networks:
-        sections["ml2_type_flat"] = {"flat_networks": list(options.flat_networks)}
-    if options.vlan_ranges:
-        sections["ml2_type_vlan"] = {"network_vlan_ranges": list(options.vlan_ranges)}
-    if options.dns_servers:
-        sections["ovn"]["dns_servers"] = list(options.dns_servers)
-    return sections
+
+
+def with_defaults(ours: Sections, extra: Sections) -> dict[str, dict[str, t.Any]]:
+    """Return all sections: what Neutron has to have, and the defaults, which `extra` of users may replace."""
+    return merge_sections(ours, _DEFAULTS, extra)
+
+
+def may_have_secret(extra: Sections) -> bool:
+    """Return whether users add an option whose meaning is not known here."""
+    return any(
+        option not in _DEFAULTS.get(section, {}) and option not in _PUBLIC.get(section, ())
+        for section, options in extra.items()
+        for option in options
+    )

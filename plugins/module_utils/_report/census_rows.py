@@ -11,6 +11,53 @@ import typing as t
 from .._base.errors import InvalidInput
 from .owner_marks import OURS, UNKNOWN, Row, external_ids, family, owner_of
 
+# What tells whose rows there are, and of what; also in the playbook c5c3.ovn.census
+COLUMNS: t.Mapping[str, list[str]] = {
+    "ACL": ["external_ids", "name", "direction", "priority"],
+    "Address_Set": ["external_ids", "name"],
+    "BFD": ["external_ids", "logical_port", "dst_ip"],
+    "Connection": ["target"],
+    "DHCP_Options": ["external_ids", "cidr"],
+    "DNS": ["external_ids"],
+    "Forwarding_Group": ["external_ids", "name"],
+    "Gateway_Chassis": ["external_ids", "name"],
+    "HA_Chassis": ["external_ids", "chassis_name"],
+    "HA_Chassis_Group": ["external_ids", "name", "ha_chassis"],
+    "Load_Balancer": ["external_ids", "name", "health_check"],
+    "Load_Balancer_Group": ["name", "load_balancer"],
+    "Load_Balancer_Health_Check": ["external_ids", "vip"],
+    "Logical_Router": ["external_ids", "name", "options", "ports", "static_routes", "policies", "nat", "load_balancer"],
+    "Logical_Router_Policy": ["external_ids", "priority", "match"],
+    "Logical_Router_Port": ["external_ids", "name", "mac", "networks", "peer", "gateway_chassis", "ha_chassis_group"],
+    "Logical_Router_Static_Route": ["external_ids", "ip_prefix", "nexthop", "bfd"],
+    "Logical_Switch": [
+        "external_ids",
+        "name",
+        "ports",
+        "acls",
+        "qos_rules",
+        "dns_records",
+        "forwarding_groups",
+        "load_balancer",
+    ],
+    "Logical_Switch_Port": [
+        "external_ids",
+        "name",
+        "type",
+        "tag",
+        "options",
+        "dhcpv4_options",
+        "dhcpv6_options",
+        "ha_chassis_group",
+    ],
+    "Meter": ["external_ids", "name", "bands"],
+    "Meter_Band": ["external_ids"],
+    "NAT": ["external_ids", "type", "external_ip", "logical_ip"],
+    "NB_Global": ["options"],
+    "Port_Group": ["external_ids", "name", "acls"],
+    "QoS": ["external_ids"],
+}
+
 Tables = t.Mapping[str, t.Sequence[Row]]
 
 # What holds what, from the top: an owner without a mark comes down from the holder, so holders are decided before what they hold.

@@ -169,11 +169,8 @@ def _leaving(host: str, variables: Variables, known: Variables, hostvars: Hostva
 
 def _not_handed_out(hostvars: Hostvars, groups: Groups) -> set[str]:
     """Return the clients whose certificates c5c3.ovn.neutron brings to hosts, but not to all of them in this run: some may use one that ends earlier."""
-    return {
-        str(first_value(hostvars[host], "ovn_neutron_client", default="neutron"))
-        for host in members_of(groups, "ovn_controllers")
-        if not hostvars[host].get("ovn_neutron_handed_out")
-    }
+    controllers = members_of(groups, "ovn_controllers")
+    return set() if all(hostvars[host].get("ovn_neutron_handed_out") for host in controllers) else {"neutron"}
 
 
 def _of_clients(

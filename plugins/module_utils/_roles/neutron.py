@@ -5,33 +5,33 @@ from __future__ import annotations
 
 import dataclasses
 import ipaddress
-import json
 import typing as t
 
 from .._base.databases import DATABASES, Database
 from .._base.errors import InvalidInput
 from .._base.inventory import as_list
 from .._host.client_certificate import files_in_use
-from .._machine.systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
 from .._neutron.helm import helm_overrides
-from .._neutron.ini import Sections, check_extra, merge_sections, render_ini
+from .._neutron.ini import check_extra, render_ini
 from .._neutron.resource import connection_fields
-from .._neutron.settings import SYNC_MODES, OvnConnection, ServerOptions, server_sections
+from .._neutron.settings import OvnConnection, may_have_secret, server_sections, with_defaults
 from .._ovsdb.endpoint import parse_endpoints
 from .._ovsdb.host_names import names_in
-from .._ovsdb.tls_files import TlsFiles
-from .central_observer import PROGRAM
 from .endpoints import Listener, endpoints_of
 from .foreign_central import is_managed
 from .neutron_asking import OUTSIDE, members_to_ask, unasked_warnings
-from .options import read_options
+from .neutron_proxy import DesiredLeaderProxy, leader_proxy, proxy_problem
+from .options import OWN_OPTION
 from .service_settings import service_units
-from .variables import Hostvars, Variables, backend_of, first_value
+from .variables import Groups, Hostvars, Variables, backend_of, first_value, hosts_by_backend, members_of
 
-PREFIX = "ovn_neutron_"
+SECRET, CONFIG_MAP = "ovn-client-neutron", "ovn-neutron"
+ENDPOINT_OPTIONS: t.Mapping[Database, str] = {
+    "northbound": "ovn_northbound_endpoints",
+    "southbound": "ovn_neutron_southbound_endpoints",
+}
 # As the Secret of a client names them
-_SECRET_KEYS = {"private_key": "tls.key", "certificate": "tls.crt", "ca_certificate": "ca.crt"}
-_LAST_PORT = 65535
+SECRET_KEYS = {"private_key": "tls.key", "certificate": "tls.crt", "ca_certificate": "ca.crt"}
 # What the cluster of a control plane says of its endpoints for clients inside, the best first
 _INSIDE: dict[Database, tuple[str, ...]] = {
     "northbound": ("northbound_cluster_ips", "northbound_inside"),
@@ -41,244 +41,229 @@ _INSIDE: dict[Database, tuple[str, ...]] = {
 
 @dataclasses.dataclass(frozen=True)
 class NeutronOptions:
-    """The options of the role, `host`, and as `control_plane` the answer of the cluster of the control plane."""
+    """Options of the role and shared variables, as `argument_specs.yml` and `shared_variables.py` describe them."""
 
-    host: str
     backend: str
+    tls: bool
+    northbound_endpoints: list[str] | None
+    southbound_endpoints: list[str] | None = dataclasses.field(metadata=OWN_OPTION)
+    neutron_group: str
     directory: str
-    tls: bool = True
-    leader_proxy: bool = True
-    leader_proxy_address: str = "127.0.0.1"
-    leader_proxy_northbound_port: int = 26641
-    leader_proxy_southbound_port: int = 26642
-    sync_mode: str = "log"
-    metadata: bool = True
-    distributed_floating_ip: bool = False
-    l3_scheduler: str = "leastloaded"
-    connection_timeout: int = 60
-    retry_max_interval: int = 5
-    flat_networks: t.Any = ()
-    vlan_ranges: t.Any = ()
-    network_types: t.Any = ("geneve",)
-    extension_drivers: t.Any = ("port_security",)
-    service_plugins: t.Any = ()
-    dns_servers: t.Any = ()
-    config: t.Any = dataclasses.field(default_factory=dict)
-    secret: str = ""
-    services: t.Any = ()
-    restart_by_hand: bool = False
-    inside_cluster: bool = False
-    ask_databases: bool = True
-    northbound_endpoints: t.Any = ()
-    southbound_endpoints: t.Any = ()
-    control_plane: t.Any = dataclasses.field(default_factory=dict)
+    config_file: str
+    config: dict[str, t.Any]
+    services: list[str]
+    restart_by_hand: bool
+    sync_mode: str
+    delete_foreign_rows: bool
+    ask_databases: bool
+    leader_proxy: bool
+    leader_proxy_address: str
+    namespace: str = dataclasses.field(metadata=OWN_OPTION)
+    inside_cluster: bool
+    helm_file: str | None
+    resource: str | None
+
+    @property
+    def on_machine(self) -> bool:
+        return self.backend == "host"
+
+    @property
+    def declared(self) -> dict[Database, list[str]]:
+        return {"northbound": self.northbound_endpoints or [], "southbound": self.southbound_endpoints or []}
 
 
-def desired_neutron(given: Variables, endpoints: t.Mapping[Database, t.Sequence[str]]) -> dict[str, t.Any]:
-    """Return what the role brings.
+@dataclasses.dataclass(frozen=True)
+class DesiredNeutron:
+    """What a Neutron has to get; on machines files become of it, in a cluster a Secret, a ConfigMap and fields of a resource.
 
-    `config`: the text of the file for Neutron. `files`: paths of the client certificate. `endpoints`: the members. `helm`: overrides for the chart.
-    `proxy`: `environment`, `sandbox`, `revision` and `program` of its unit; empty without one. `service_units`: an option of `ovn_units`. `neutron_patch`: the
-    specification of a Neutron resource. `members_to_ask`: in a cluster, those that the control node can ask, none of a database for clients inside alone.
-    `warnings`: texts.
-
-    `InvalidInput` names the option that is wrong.
+    `config` is the text of the file, which may have a secret of users (`has_secret`). `files`: paths of the client certificate, none without TLS.
+    `connection`: fields `spec.ovn` of a Neutron resource. `members_to_ask`: in a cluster, those that the control node can ask, none of a database for clients
+    inside alone. `problems` forbid the run.
     """
-    # YAML reads `off` without quotes as false.
-    given = {**given, "sync_mode": "off" if given.get("sync_mode") is False else given.get("sync_mode")}
-    options = read_options(NeutronOptions, given, PREFIX)
-    _check(options)
-    on_machine = options.backend == "host"
-    files = (files_in_use if on_machine else _files_of_pods)(options.directory) if options.tls else {}
+
+    config: str = dataclasses.field(repr=False)
+    has_secret: bool
+    files: dict[str, str]
+    endpoints: dict[Database, list[str]]
+    helm: dict[str, t.Any] = dataclasses.field(repr=False)
+    proxy: DesiredLeaderProxy | None
+    service_units: list[dict[str, t.Any]]
+    connection: dict[str, str]
+    members_to_ask: dict[Database, list[str]]
+    warnings: list[str]
+    problems: list[str]
+
+
+def desired_neutron(
+    host: str,
+    options: NeutronOptions,
+    endpoints: t.Mapping[Database, t.Sequence[str]],
+    control_plane: Variables | None = None,
+) -> DesiredNeutron:
+    """Return what Neutron has to get. `control_plane` is the answer of the cluster of the control plane, if there is one."""
+    answer = (control_plane or {}).get("endpoints") or {}
+    files = (files_in_use if options.on_machine else _files_of_pods)(options.directory) if options.tls else {}
     direct = OvnConnection(list(endpoints["northbound"]), list(endpoints["southbound"]), **files)
-    proxied = on_machine and options.leader_proxy and bool(direct.northbound)
-    inside = _inside_connection(options, direct)
-    connection = direct.through_proxy(*_listeners(options).values()) if proxied else direct if on_machine else inside
-    declared, answer = _declared(options), options.control_plane.get("endpoints") or {}
-    asked = {} if on_machine else members_to_ask(endpoints, declared, answer, inside=options.inside_cluster)
-    ours = server_sections(connection, _server_options(options))
-    extra = check_extra(options.config, ours, f"{PREFIX}config")
-    config = render_ini(merge_sections(ours, extra))
-    return {
-        "config": config,
-        "files": files,
-        "endpoints": {name: list(endpoints[name]) for name in DATABASES},
-        "helm": _helm(options, inside, extra),
-        "proxy_endpoints": dict(zip(DATABASES, (connection.northbound[:1], connection.southbound[:1])))
-        if proxied
-        else {},
-        "proxy": _proxy(options, direct) if proxied else {},
-        "service_units": service_units(as_list(options.services)),
-        "neutron_patch": _patch(inside),
-        "members_to_ask": asked,
-        "warnings": [
-            *_sync_warnings(options),
-            *_name_warnings(options, connection),
-            *(unasked_warnings(options.host, endpoints, declared, asked, PREFIX) if options.ask_databases else []),
+    inside = _inside_connection(options, direct, answer)
+    problems = _address_problems(options)
+    is_proxied = options.on_machine and options.leader_proxy and direct.northbound and not problems
+    proxy = leader_proxy(options.leader_proxy_address, direct) if is_proxied else None
+    connection = direct.through_proxy(*proxy.listeners.values()) if proxy else direct if options.on_machine else inside
+    asked = (
+        {} if options.on_machine else members_to_ask(endpoints, options.declared, answer, inside=options.inside_cluster)
+    )
+    settings = _settings(options, connection, inside)
+    unasked = unasked_warnings(host, endpoints, options.declared, asked, ENDPOINT_OPTIONS)
+    return DesiredNeutron(
+        config=settings.config,
+        has_secret=settings.has_secret,
+        files=files,
+        endpoints={name: list(endpoints[name]) for name in DATABASES},
+        helm=settings.helm,
+        proxy=proxy,
+        service_units=service_units(options.services),
+        connection=connection_fields(",".join(inside.northbound), ",".join(inside.southbound)),
+        members_to_ask=asked,
+        warnings=[
+            *_sync_warnings(host, options.sync_mode),
+            *_name_warnings(host, options, connection),
+            *(unasked if options.ask_databases else []),
         ],
-    }
+        problems=[*problems, *settings.problems],
+    )
 
 
 def neutron_endpoints(
-    hostvars: Hostvars,
-    central_hosts: t.Sequence[str],
-    given: Variables,
-    *,
-    tls: bool = True,
-    answer: Variables | None = None,
-    inside: bool = False,
+    hostvars: Hostvars, groups: Groups, options: NeutronOptions, control_plane: Variables | None = None
 ) -> dict[Database, list[str]]:
     """Return the ports without a role, of all members: Neutron writes what the role of chassis keeps from it.
 
-    In this order: what is given as `northbound_endpoints` and `southbound_endpoints`, what the cluster of the control plane has answered (`inside` of it, by
-    address if there are some, or for clients outside), one port of each central host. A control plane of others has no port without a role beside that of
-    chassis, and `ovn_northbound_endpoints` and `ovn_southbound_endpoints` say where it is.
+    In this order: what is declared, what the cluster of the control plane has answered (inside of it, by address if there are some, or for clients outside),
+    one port of each central host. A control plane of others has no port without a role beside that of chassis, and `ovn_northbound_endpoints` and
+    `ovn_southbound_endpoints` of its hosts say where it is.
     """
     found: dict[Database, list[str]] = {}
+    central_hosts = members_of(groups, "ovn_central")
     central: Variables = hostvars[central_hosts[0]] if central_hosts else {}
     managed = is_managed(central)
     for database in DATABASES:
-        declared = as_list(given.get(f"{database}_endpoints") or [])
+        declared = options.declared[database]
         if not managed and not declared:
             declared = as_list(first_value(central, f"ovn_{database}_endpoints"))
         if declared:
             found[database] = [str(endpoint) for endpoint in parse_endpoints(declared)]
-        elif _is_cluster(hostvars, central_hosts):
-            known = (answer or {}).get("endpoints") or {}
-            texts = (known.get(name) for name in (_INSIDE if inside else OUTSIDE)[database])
+        elif central_hosts and backend_of(central) == "kubernetes":
+            known = (control_plane or {}).get("endpoints") or {}
+            texts = (known.get(name) for name in (_INSIDE if options.inside_cluster else OUTSIDE)[database])
             found[database] = as_list(next((text for text in texts if text), ""))
         else:
             listener: Listener = "unrestricted" if managed else "client"
-            found[database] = endpoints_of(central_hosts, hostvars, database, listener, tls=tls)
+            found[database] = endpoints_of(central_hosts, hostvars, database, listener, tls=options.tls)
     return found
 
 
-def _is_cluster(hostvars: Hostvars, central_hosts: t.Sequence[str]) -> bool:
-    return bool(central_hosts) and backend_of(hostvars[central_hosts[0]]) == "kubernetes"
+def central_cluster(hostvars: Hostvars, groups: Groups) -> str:
+    """Return the host that stands for the cluster of the control plane, empty if that is on machines."""
+    return next(iter(hosts_by_backend(members_of(groups, "ovn_central"), hostvars)["kubernetes"]), "")
 
 
-def _check(options: NeutronOptions) -> None:
-    if options.sync_mode not in SYNC_MODES:
-        raise InvalidInput(f"{PREFIX}sync_mode is {options.sync_mode}. Use one of {', '.join(SYNC_MODES)}.")
-    try:
-        ipaddress.ip_address(options.leader_proxy_address)
-    except ValueError as e:
-        raise InvalidInput(
-            f'{PREFIX}leader_proxy_address is "{options.leader_proxy_address}". Give an address of this host, such as 127.0.0.1.'
-        ) from e
-    ports = (options.leader_proxy_northbound_port, options.leader_proxy_southbound_port)
-    if not all(0 < port <= _LAST_PORT for port in ports):
-        raise InvalidInput(
-            f"{PREFIX}leader_proxy_northbound_port and {PREFIX}leader_proxy_southbound_port are {ports[0]} and {ports[1]}. Use ports from 1 to {_LAST_PORT}."
-        )
-    if options.leader_proxy_northbound_port == options.leader_proxy_southbound_port:
-        raise InvalidInput(
-            f"{PREFIX}leader_proxy_northbound_port and {PREFIX}leader_proxy_southbound_port are both {options.leader_proxy_northbound_port}. "
-            "Give each database a port of its own."
-        )
-
-
-def _server_options(options: NeutronOptions) -> ServerOptions:
-    return ServerOptions(
-        sync_mode=options.sync_mode,
-        metadata=options.metadata,
-        distributed_floating_ip=options.distributed_floating_ip,
-        l3_scheduler=options.l3_scheduler,
-        connection_timeout=options.connection_timeout,
-        retry_max_interval=options.retry_max_interval,
-        flat_networks=as_list(options.flat_networks),
-        vlan_ranges=as_list(options.vlan_ranges),
-        network_types=as_list(options.network_types),
-        extension_drivers=as_list(options.extension_drivers),
-        service_plugins=as_list(options.service_plugins),
-        dns_servers=as_list(options.dns_servers),
+def endpoint_problem(host: str, endpoints: t.Mapping[Database, t.Sequence[str]]) -> str:
+    """Return that nobody knows where the databases are, empty if that is known."""
+    if all(endpoints.values()):
+        return ""
+    return (
+        f"No endpoint of the databases is known to {host}. Put the central hosts into the group ovn_central and run c5c3.ovn.central, or set "
+        f"{' and '.join(ENDPOINT_OPTIONS.values())}. Nothing was changed."
     )
 
 
-def _listeners(options: NeutronOptions) -> dict[Database, str]:
-    address = options.leader_proxy_address
-    shown = f"[{address}]" if ":" in address else address
-    return {
-        "northbound": f"{shown}:{options.leader_proxy_northbound_port}",
-        "southbound": f"{shown}:{options.leader_proxy_southbound_port}",
-    }
+def leader_proxy_problem(host: str, options: NeutronOptions, neutron: DesiredNeutron, unit: str) -> str:
+    """Return why the leader proxy whose unit file has this text must not end or move, empty if it may, or if nothing is known of the databases yet."""
+    if options.services or options.restart_by_hand or not neutron.endpoints["northbound"]:
+        return ""
+    return proxy_problem(host, unit, neutron.proxy)
 
 
-def _proxy(options: NeutronOptions, direct: OvnConnection) -> dict[str, t.Any]:
-    tls = TlsFiles(direct.private_key or None, direct.certificate or None, direct.ca_certificate or None)
-    environment = {
-        "OVN_NORTHBOUND": ",".join(direct.northbound),
-        "OVN_SOUTHBOUND": ",".join(direct.southbound),
-        **{f"OVN_{name.upper()}_LISTEN": f"tcp:{place}" for name, place in _listeners(options).items()},
-        **tls.as_environment(),
-    }
-    sandbox = sandbox_settings(Sandbox(files=list(tls)))
-    text = json.dumps(environment, sort_keys=True)
-    return {
-        "program": PROGRAM,
-        "environment": environment,
-        "sandbox": sandbox,
-        "revision": sandbox_revision(text, sandbox),
-    }
+def missing_files_problem(host: str, missing: t.Sequence[str]) -> str:
+    """Return that the control node lacks the certificate of Neutron, empty if no file is missing."""
+    if not missing:
+        return ""
+    return (
+        f"{host} cannot get the certificate of neutron: {', '.join(missing)} is not on the control node. Give ovn_pki_clients the entry neutron and run "
+        "c5c3.ovn.neutron, which has it issued, or name the directory as ovn_pki_clients_directory. Nothing was changed."
+    )
 
 
-def _inside_connection(options: NeutronOptions, direct: OvnConnection) -> OvnConnection:
+def _address_problems(options: NeutronOptions) -> list[str]:
+    try:
+        ipaddress.ip_address(options.leader_proxy_address)
+    except ValueError:
+        return [
+            f'ovn_neutron_leader_proxy_address is "{options.leader_proxy_address}". Give an address of this host, such as 127.0.0.1.'
+        ]
+    return []
+
+
+class _Settings(t.NamedTuple):
+    """The same settings as the text of a file and as overrides for Helm."""
+
+    config: str
+    helm: dict[str, t.Any]
+    has_secret: bool
+    problems: list[str]
+
+
+def _settings(options: NeutronOptions, connection: OvnConnection, inside: OvnConnection) -> _Settings:
+    """Return the settings. Those of Helm are for pods wherever the role runs: no proxy of a machine, and files with the names of the Secret."""
+    ours = server_sections(connection, options.sync_mode)
+    of_pods = OvnConnection(
+        inside.northbound, inside.southbound, **(_files_of_pods(options.directory) if options.tls else {})
+    )
+    try:
+        extra = check_extra(options.config, ours, "ovn_neutron_config")
+        sections = with_defaults(server_sections(of_pods, options.sync_mode), extra)
+        helm = helm_overrides(sections, secret=SECRET if options.tls else "", directory=options.directory)
+        return _Settings(render_ini(with_defaults(ours, extra)), helm, may_have_secret(extra), [])
+    except InvalidInput as e:
+        return _Settings("", {}, True, [str(e)])
+
+
+def _inside_connection(options: NeutronOptions, direct: OvnConnection, answer: t.Mapping[str, str]) -> OvnConnection:
     """Return the connection of pods: through the leader proxy of their node, if they run in the cluster of the control plane and it has some."""
-    known = options.control_plane.get("endpoints") or {}
-    northbound, southbound = (known.get(f"leader_proxy_{database}") or "" for database in DATABASES)
+    northbound, southbound = (answer.get(f"leader_proxy_{database}") or "" for database in DATABASES)
     if not (options.inside_cluster and options.leader_proxy and northbound and southbound) or any(
-        _declared(options).values()
+        options.declared.values()
     ):
         return direct
     return direct.through_proxies(northbound, southbound)
 
 
-def _declared(options: NeutronOptions) -> dict[Database, list[str]]:
-    return {
-        "northbound": as_list(options.northbound_endpoints),
-        "southbound": as_list(options.southbound_endpoints),
-    }
-
-
 def _files_of_pods(directory: str) -> dict[str, str]:
-    return {name: f"{directory}/{key}" for name, key in _SECRET_KEYS.items()}
+    return {name: f"{directory}/{key}" for name, key in SECRET_KEYS.items()}
 
 
-def _helm(options: NeutronOptions, inside: OvnConnection, extra: Sections) -> dict[str, t.Any]:
-    """Return the overrides, for pods wherever the role runs: no proxy of a machine, and files with the names of the Secret."""
-    files = _files_of_pods(options.directory) if options.tls else {}
-    connection = OvnConnection(inside.northbound, inside.southbound, **files)
-    sections = merge_sections(server_sections(connection, _server_options(options)), extra)
-    return helm_overrides(sections, secret=options.secret if options.tls else "", directory=options.directory)
-
-
-def _patch(direct: OvnConnection) -> dict[str, t.Any]:
-    """Return the specification of a Neutron resource (`neutron.openstack.c5c3.io/v1alpha1`) with the endpoints."""
-    return {"ovn": connection_fields(",".join(direct.northbound), ",".join(direct.southbound))}
-
-
-def _name_warnings(options: NeutronOptions, connection: OvnConnection) -> list[str]:
+def _name_warnings(host: str, options: NeutronOptions, connection: OvnConnection) -> list[str]:
     """The proxy resolves names."""
     names = names_in([*connection.northbound, *connection.southbound])
     if not names:
         return []
     return [
-        f"Neutron of {options.host} gets names of members: {', '.join(names)}. The Python library of Open vSwitch finds no IPv4 address by a name. Give "
-        f"addresses as {PREFIX}northbound_endpoints and {PREFIX}southbound_endpoints, unless something replaces the names before Neutron reads them."
+        f"Neutron of {host} gets names of members: {', '.join(names)}. The Python library of Open vSwitch finds no IPv4 address by a name. Give addresses as "
+        f"{' and '.join(ENDPOINT_OPTIONS.values())}, unless something replaces the names before Neutron reads them."
         + (
-            " In the cluster of the control plane, spec.leaderProxy of the OVNCluster gives one."
-            if options.backend == "kubernetes"
-            else ""
+            ""
+            if options.on_machine
+            else " In the cluster of the control plane, spec.leaderProxy of the OVNCluster gives one."
         )
     ]
 
 
-def _sync_warnings(options: NeutronOptions) -> list[str]:
-    if options.sync_mode in ("off", "log"):
+def _sync_warnings(host: str, mode: str) -> list[str]:
+    if mode in ("off", "log"):
         return []
     util = "each run of neutron-ovn-db-sync-util"
-    when = f"each start of Neutron, and {util}," if options.sync_mode == "repair" else util
+    when = f"each start of Neutron, and {util}," if mode == "repair" else util
     return [
-        f"{PREFIX}sync_mode of {options.host} is {options.sync_mode}: {when} deletes rows of the Northbound that Neutron's own database lacks. If "
+        f"ovn_neutron_sync_mode of {host} is {mode}: {when} deletes rows of the Northbound that Neutron's own database lacks. If "
         "something else uses this OVN too, use off or log; c5c3.ovn.census tells whose rows there are."
     ]

@@ -38,17 +38,21 @@ def members_to_ask(
 
 
 def unasked_warnings(
-    host: str, endpoints: Endpoints, declared: Endpoints, asked: t.Mapping[Database, t.Sequence[str]], prefix: str
+    host: str,
+    endpoints: Endpoints,
+    declared: Endpoints,
+    asked: t.Mapping[Database, t.Sequence[str]],
+    options: t.Mapping[Database, str],
 ) -> list[str]:
-    """Return one for each cause; none for a database without any endpoint, which check mode comes to before the first run. `prefix` begins our options."""
+    """Return one for each cause; none for a database without any endpoint, which check mode comes to before the first run. `options` declare endpoints."""
     unasked = [database for database, members in asked.items() if endpoints[database] and not members]
     given = [database for database in unasked if declared[database]]
     others = [database for database in unasked if not declared[database]]
-    options = " and ".join(f"{prefix}{database}_endpoints" for database in given)
+    names = " and ".join(options[database] for database in given)
     return [
         f"Nobody could ask {_titles(databases)} of {host} first: {cause}. See in the log of Neutron that it connects."
         for databases, cause in (
-            (given, f"with {prefix}inside_cluster, {options} are addresses inside of its cluster"),
+            (given, f"with ovn_neutron_inside_cluster, {names} are addresses inside of its cluster"),
             (others, "no member has a port without a role for clients outside of its cluster"),
         )
         if databases
@@ -58,3 +62,10 @@ def unasked_warnings(
 def _titles(databases: t.Sequence[Database]) -> str:
     names = " and the ".join(TITLES[database] for database in databases)
     return f"the {names} database{'s' if len(databases) > 1 else ''}"
+
+
+def unanswered_problem(host: str, asker: str, causes: t.Sequence[str], advice: str) -> str:
+    """Return why Neutron gets nothing: the databases did not answer."""
+    return (
+        f"The databases did not answer {asker} with the certificate for Neutron of {host}: {' '.join(causes)} {advice}"
+    )

@@ -6,13 +6,12 @@ from __future__ import annotations
 import typing as t
 
 from .._base.sentences import list_names
-from .neutron import PREFIX
 from .variables import Hostvars, backend_of
 
 
 def helm_problem(hostvars: Hostvars, hosts: t.Sequence[str], host: str, path: str) -> str:
     """Return why this host cannot write the file, empty if it can. Machines of one Neutron have the same overrides, clusters have not."""
-    writers = [one for one in hosts if one == host or hostvars[one].get(f"{PREFIX}helm_file") == path]
+    writers = [one for one in hosts if one == host or hostvars[one].get("ovn_neutron_helm_file") == path]
     if not path or len(writers) < 2 or not any(backend_of(hostvars[one]) == "kubernetes" for one in writers):
         return ""
     return (

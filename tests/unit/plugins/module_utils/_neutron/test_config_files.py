@@ -211,7 +211,7 @@ def test_a_neutron_without_routers_is_warned_of(files: list[tuple[str, t.Any]], 
 def test_what_is_ours_is_put_right_where_it_comes_from() -> None:
     ours: Sections = {"DEFAULT": {"service_plugins": "qos"}}
     (told,) = config_warnings([Reading("x.service", [(NEUTRON, ROUTERS), (OURS, ours)], 1)], ours, OURS)
-    assert told.endswith("Add it to ovn_neutron_service_plugins.")
+    assert told.endswith("Add it to service_plugins in [DEFAULT] of ovn_neutron_config.")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import typing as t
+
+import pytest
+
 from ansible_collections.c5c3.ovn.plugins.module_utils._neutron.settings import (
     OvnConnection,
-    ServerOptions,
+    may_have_secret,
     server_sections,
+    with_defaults,
 )
 
 TLS = OvnConnection(
@@ -37,43 +42,30 @@ def test_through_a_proxy_there_are_attempts_without_a_pause_and_tls_goes_through
     assert PLAIN.through_proxy("[::1]:1", "[::1]:2").northbound == ["tcp:[::1]:1"] * 20
 
 
-def test_options_reach_their_sections() -> None:
-    sections = server_sections(
-        TLS,
-        ServerOptions(
-            sync_mode="off",
-            metadata=False,
-            distributed_floating_ip=True,
-            l3_scheduler="chance",
-            connection_timeout=7,
-            retry_max_interval=8,
-            flat_networks=["physnet1"],
-            vlan_ranges=["physnet1:100:200"],
-            network_types=["geneve", "vlan"],
-            extension_drivers=["port_security", "qos"],
-            service_plugins=["ovn-router", "trunk"],
-            dns_servers=["192.0.2.53"],
-        ),
-    )
+def test_sections_of_users_replace_defaults_and_nothing_else() -> None:
+    ours = server_sections(TLS, "off")
+    extra = {
+        "ovn": {"ovn_metadata_enabled": False, "enable_distributed_floating_ip": True, "dns_servers": ["192.0.2.53"]},
+        "ml2": {"tenant_network_types": ["geneve", "vlan"], "extension_drivers": ["port_security", "qos"]},
+        "ml2_type_flat": {"flat_networks": ["physnet1"]},
+    }
+    sections = with_defaults(ours, extra)
     assert sections["ovn"] == {
         **TLS.options(),
         "neutron_sync_mode": "off",
         "ovn_metadata_enabled": False,
         "enable_distributed_floating_ip": True,
-        "ovn_l3_scheduler": "chance",
-        "ovsdb_connection_timeout": 7,
-        "ovsdb_retry_max_interval": 8,
+        "ovn_l3_scheduler": "leastloaded",
+        "ovsdb_connection_timeout": 60,
+        "ovsdb_retry_max_interval": 5,
         "dns_servers": ["192.0.2.53"],
     }
-    assert sections["DEFAULT"]["service_plugins"] == ["ovn-router", "trunk"]
-    assert sections["ml2"]["tenant_network_types"] == ["geneve", "vlan"]
-    assert sections["ml2"]["extension_drivers"] == ["port_security", "qos"]
+    assert sections["ml2"] == {**ours["ml2"], **extra["ml2"]}
     assert sections["ml2_type_flat"] == {"flat_networks": ["physnet1"]}
-    assert sections["ml2_type_vlan"] == {"network_vlan_ranges": ["physnet1:100:200"]}
 
 
 def test_what_nobody_declares_is_left_to_the_rest_of_the_configuration() -> None:
-    sections = server_sections(PLAIN, ServerOptions())
+    sections = with_defaults(server_sections(PLAIN, "log"), {})
     assert "service_plugins" not in sections["DEFAULT"]
     assert "ml2_type_flat" not in sections
     assert "ml2_type_vlan" not in sections
@@ -81,3 +73,17 @@ def test_what_nobody_declares_is_left_to_the_rest_of_the_configuration() -> None
     assert sections["ovn"]["neutron_sync_mode"] == "log"
     # Else Neutron puts no port into the groups that keep others out.
     assert sections["ml2"]["extension_drivers"] == ["port_security"]
+
+
+@pytest.mark.parametrize(
+    ("extra", "secret"),
+    [
+        ({}, False),
+        ({"ovn": {"dns_servers": ["192.0.2.53"], "ovn_metadata_enabled": False}}, False),
+        ({"DEFAULT": {"service_plugins": "ovn-router"}, "ml2_type_vlan": {"network_vlan_ranges": "p:1:2"}}, False),
+        ({"DEFAULT": {"transport_url": "rabbit://neutron:1234@192.0.2.9"}}, True),
+        ({"ml2_type_flat": {"dns_servers": "x"}}, True),
+    ],
+)
+def test_an_option_that_nobody_knows_may_be_a_secret(extra: dict[str, dict[str, t.Any]], secret: bool) -> None:
+    assert may_have_secret(extra) is secret

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import pytest
+import yaml
 from census_rows import KUBE_OVN, NETWORK, OVN_KUBERNETES, ROUTER, Northbound
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
-from ansible_collections.c5c3.ovn.plugins.module_utils._report.census_rows import take_census
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.census_rows import COLUMNS, take_census
+
+CENSUS = pathlib.Path(__file__).resolve().parents[5] / "playbooks" / "census.yml"
 
 HELD = [
     ("Logical_Switch", "ports", "Logical_Switch_Port"),
@@ -154,3 +159,11 @@ def test_a_missing_column_is_named(column: str) -> None:
         northbound.census()
     with pytest.raises(InvalidInput, match=r"a table or column is missing"):
         take_census({}, operated=True)
+
+
+def test_playbook_reads_the_columns_that_tell_owners() -> None:
+    plays = yaml.safe_load(CENSUS.read_text(encoding="utf-8"))
+    modules = [task.get("c5c3.ovn.ovn_database_info") or {} for play in plays for task in play.get("tasks", ())]
+    (read,) = [one for one in modules if len(one.get("tables", ())) > 1]
+    assert read["columns"] == COLUMNS
+    assert read["tables"] == list(COLUMNS)

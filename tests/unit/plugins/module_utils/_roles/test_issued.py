@@ -327,7 +327,6 @@ HANDED_OUT = {"ovn_neutron_handed_out": True}
         ({"n1": HANDED_OUT, "n2": {}}, ["operator"]),
         ({"n1": HANDED_OUT, "n2": HANDED_OUT}, ["neutron", "operator"]),
         # under another name
-        ({"n1": {"ovn_neutron_client": "operator"}}, ["neutron"]),
     ],
 )
 def test_the_certificate_of_neutron_counts_when_all_its_hosts_have_it(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 import pytest
+from neutron_options import OPTIONS
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import Database
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.neutron import desired_neutron
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.neutron_proxy import proxy_problem
+from ansible_collections.c5c3.ovn.plugins.module_utils._machine.systemd_units import declared_environment
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.neutron import desired_neutron, leader_proxy_problem
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.neutron_proxy import UNIT_FILE, proxy_problem, proxy_units
 
 ENDPOINTS: dict[Database, list[str]] = {"northbound": ["ssl:192.0.2.1:6641"], "southbound": ["ssl:192.0.2.1:16642"]}
 NONE: dict[Database, list[str]] = {"northbound": [], "southbound": []}
-GIVEN = {"host": "controller1", "backend": "host", "directory": "/etc/neutron/ovn"}
 UNIT = """
 [Service]
 Environment=OVN_REVISION=1
@@ -21,7 +23,7 @@ Environment="OVN_SOUTHBOUND_LISTEN=tcp:127.0.0.1:26642"
 """
 ENDS, MOVES = (
     "This run ends it and restarts nothing",
-    "This run moves it to 127.0.0.1:1 and 127.0.0.1:26642 and restarts",
+    "This run moves it to 127.0.0.2:26641 and 127.0.0.2:26642 and restarts",
 )
 
 
@@ -30,9 +32,9 @@ ENDS, MOVES = (
     [
         pytest.param(UNIT, {}, ENDPOINTS, "", id="it stays"),
         pytest.param(UNIT, {"leader_proxy": False}, ENDPOINTS, ENDS, id="it ends"),
-        pytest.param(UNIT, {"leader_proxy_northbound_port": 1}, ENDPOINTS, MOVES, id="it moves"),
+        pytest.param(UNIT, {"leader_proxy_address": "127.0.0.2"}, ENDPOINTS, MOVES, id="it moves"),
         pytest.param(UNIT, {"leader_proxy": False, "services": ["neutron-api"]}, ENDPOINTS, "", id="we restart"),
-        pytest.param(UNIT, {"leader_proxy": False, "restart_by_hand": "yes"}, ENDPOINTS, "", id="somebody restarts"),
+        pytest.param(UNIT, {"leader_proxy": False, "restart_by_hand": True}, ENDPOINTS, "", id="somebody restarts"),
         pytest.param("", {"leader_proxy": False}, ENDPOINTS, "", id="there is none"),
         pytest.param("", {}, ENDPOINTS, "", id="the first run"),
         pytest.param(UNIT, {}, NONE, "", id="nothing is known of the databases yet"),
@@ -41,8 +43,8 @@ ENDS, MOVES = (
 def test_a_proxy_that_a_running_neutron_needs(
     unit: str, options: dict[str, t.Any], endpoints: dict[Database, list[str]], told: str
 ) -> None:
-    given = {**GIVEN, **options}
-    problem = proxy_problem(unit, given, desired_neutron(given, endpoints))
+    given = dataclasses.replace(OPTIONS, **options)
+    problem = leader_proxy_problem("controller1", given, desired_neutron("controller1", given, endpoints), unit)
     assert bool(problem) is bool(told)
     if told:
         assert problem.startswith(
@@ -52,3 +54,15 @@ def test_a_proxy_that_a_running_neutron_needs(
         assert (
             "Nothing was changed. Name the units in ovn_neutron_services, or, if you restart Neutron right" in problem
         )
+
+
+def test_unit_says_what_the_next_run_compares() -> None:
+    """What a run has written is what a later one finds, so the proxy stays."""
+    proxy = desired_neutron("controller1", OPTIONS, ENDPOINTS).proxy
+    assert proxy is not None
+    assert proxy_problem("controller1", proxy.unit, proxy) == ""
+    assert declared_environment(proxy.unit)["OVN_REVISION"]
+    for line in ("ExecStart=/usr/bin/python3 -I /usr/lib/c5c3-ovn/c5c3-ovn.pyz leader-proxy", "Restart=always"):
+        assert f"\n{line}\n" in proxy.unit
+    assert proxy_units(proxy)["files"] == [{"path": UNIT_FILE, "content": proxy.unit}]
+    assert proxy_units(None)["files"] == [{"path": UNIT_FILE, "state": "absent"}]
