@@ -12,10 +12,10 @@ from ..module_utils._roles.neutron import (
     NeutronOptions,
     central_cluster,
     endpoint_problem,
+    helm_problem,
     leader_proxy_problem,
     missing_files_problem,
 )
-from ..module_utils._roles.neutron_helm import helm_problem
 from ..module_utils._roles.neutron_proxy import UNIT_FILE
 from ..module_utils._roles.variables import members_of
 from ..plugin_utils._neutron_action import NeutronAction

@@ -10,6 +10,7 @@ import typing as t
 from .._base.databases import DATABASES, Database
 from .._base.errors import InvalidInput
 from .._base.inventory import as_list
+from .._base.sentences import list_names
 from .._host.client_certificate import files_in_use
 from .._neutron.helm import helm_overrides
 from .._neutron.ini import check_extra, render_ini
@@ -191,6 +192,17 @@ def missing_files_problem(host: str, missing: t.Sequence[str]) -> str:
     return (
         f"{host} cannot get the certificate of neutron: {', '.join(missing)} is not on the control node. Give ovn_pki_clients the entry neutron and run "
         "c5c3.ovn.neutron, which has it issued, or name the directory as ovn_pki_clients_directory. Nothing was changed."
+    )
+
+
+def helm_problem(hostvars: Hostvars, hosts: t.Sequence[str], host: str, path: str) -> str:
+    """Return why this host cannot write the file, empty if it can. Machines of one Neutron have the same overrides, clusters have not."""
+    writers = [one for one in hosts if one == host or hostvars[one].get("ovn_neutron_helm_file") == path]
+    if not path or len(writers) < 2 or not any(backend_of(hostvars[one]) == "kubernetes" for one in writers):
+        return ""
+    return (
+        f"ovn_neutron_helm_file of {list_names(writers)} is {path}: each of them would overwrite the overrides of the others in each run. "
+        "Nothing was changed. Give each a file of its own, for example with inventory_hostname in its name, then run again."
     )
 
 

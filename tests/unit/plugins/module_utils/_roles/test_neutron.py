@@ -13,6 +13,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.neutron import (
     DesiredNeutron,
     desired_neutron,
     endpoint_problem,
+    helm_problem,
     missing_files_problem,
     neutron_endpoints,
 )
@@ -370,3 +371,28 @@ def test_missing_endpoint_and_missing_file_are_problems() -> None:
     assert "set ovn_northbound_endpoints and ovn_neutron_southbound_endpoints. Nothing was changed." in problem
     assert missing_files_problem("controller1", []) == ""
     assert "/x/ca.pem is not on the control node." in missing_files_problem("controller1", ["/x/ca.pem"])
+
+
+FILE = {"ovn_neutron_helm_file": "/x/overrides.yaml"}
+HELM_CLUSTER = {"ovn_backend": "kubernetes", **FILE}
+
+
+@pytest.mark.parametrize(
+    ("hosts", "refused"),
+    [
+        pytest.param({"a": HELM_CLUSTER, "b": HELM_CLUSTER}, True, id="two clusters"),
+        pytest.param({"a": FILE, "b": FILE}, False, id="two controllers of one Neutron"),
+        pytest.param({"a": HELM_CLUSTER, "b": FILE}, True, id="a cluster and a machine"),
+        pytest.param({"a": HELM_CLUSTER, "b": {**FILE, "ovn_backend": "kubernetes"}}, True, id="by the role's option"),
+        pytest.param(
+            {"a": HELM_CLUSTER, "b": {**HELM_CLUSTER, "ovn_neutron_helm_file": "/y"}}, False, id="a file of its own"
+        ),
+        pytest.param({"a": HELM_CLUSTER, "b": {"ovn_backend": "kubernetes"}}, False, id="none"),
+        pytest.param({"a": HELM_CLUSTER}, False, id="alone"),
+    ],
+)
+def test_clusters_have_files_of_their_own(hosts: dict[str, dict[str, t.Any]], refused: bool) -> None:
+    problem = helm_problem(hosts, list(hosts), "a", FILE["ovn_neutron_helm_file"])
+    assert problem.startswith("ovn_neutron_helm_file of a, b is /x/overrides.yaml: ") is refused
+    assert bool(problem) is refused
+    assert helm_problem(hosts, list(hosts), "a", "") == ""
