@@ -20,9 +20,14 @@ class ActionModule(RoleAction):
     """
 
     ROLE = "ovn_hypervisor"
-    ARGUMENTS: t.ClassVar[Specification] = {"show": {"type": "bool", "default": False}}
+    ARGUMENTS: t.ClassVar[Specification] = {
+        "show": {"type": "bool", "default": False},
+        "central": {"type": "str", "default": ""},
+    }
 
     def step(self) -> dict[str, t.Any]:
+        if self.arguments["central"]:
+            return self._let_in_on(self.arguments["central"])
         given = firewall_options(self.options(FirewallOptions), self.variables, self.host)
         firewall = desired_firewall(self.hostvars, self.groups, self.host, given, role="ovn_hypervisor")
         shows = self.arguments["show"]
@@ -52,3 +57,9 @@ class ActionModule(RoleAction):
             "changed": any(one["changed"] for one in results),
             "diff": [one["diff"] for one in results if "diff" in one],
         }
+
+    def _let_in_on(self, central: str) -> dict[str, t.Any]:
+        """Let the hypervisors of the inventory in on a central host, to which the task is delegated."""
+        ports = desired_firewall(self.hostvars, self.groups, central)["options"]["ports"]
+        found = self.call("c5c3.ovn.ovn_firewall", ports=ports, purge=False)
+        return {name: value for name, value in found.items() if name != "invocation"}

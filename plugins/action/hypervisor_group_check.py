@@ -7,7 +7,7 @@ import typing as t
 
 from ..module_utils._hypervisors.machine_names import name_problem
 from ..module_utils._roles.chassis_clashes import chassis_clashes
-from ..module_utils._roles.firewall import tunnel_networks_problem
+from ..module_utils._roles.firewall import managed_central_hosts, tunnel_networks_problem
 from ..module_utils._roles.hypervisor_check import FirewallOptions, firewall_options, refuse
 from ..module_utils._roles.variables import members_of
 from ..plugin_utils._role_action import RoleAction
@@ -25,4 +25,4 @@ class ActionModule(RoleAction):
             tunnel_networks_problem(self.hostvars, self.groups, self.host, given),
         ]
         refuse([problem for problem in problems if problem])
-        return {}
+        return {"firewall_central": managed_central_hosts(self.hostvars, self.groups)}

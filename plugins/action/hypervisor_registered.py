@@ -7,25 +7,22 @@ import typing as t
 
 from ..module_utils._base.errors import Refused
 from ..module_utils._roles.chassis_clashes import registered_problem
-from ..module_utils._roles.hypervisor_check import HypervisorOptions
-from ..module_utils._roles.option_types import Specification
 from ..module_utils._roles.variables import Overlaid
-from ..plugin_utils._role_action import RoleAction
+from ..plugin_utils._hypervisor_action import HypervisorAction
 
 
-class ActionModule(RoleAction):
-    ROLE = "ovn_hypervisor"
-    ARGUMENTS: t.ClassVar[Specification] = {
-        "tables": {"type": "dict", "default": {}},
-        "hostname": {"type": "str", "default": ""},
-    }
+class ActionModule(HypervisorAction):
+    """Without an answer nothing is refused: `ovn_chassis` asks again."""
+
     _requires_connection = False
 
     def step(self) -> dict[str, t.Any]:
-        options = self.options(HypervisorOptions)
-        hostname = options.hostname or self.arguments["hostname"]
-        variables = Overlaid({"ovn_hypervisor_hostname": hostname}, self.variables)
-        problem = registered_problem(self.host, variables, self.arguments["tables"])
+        checked = self.variables["ovn_hypervisor_check"]
+        answer = self.variables[
+            "ovn_hypervisor_in_pods" if checked["southbound_to_ask"]["is_cluster"] else "ovn_hypervisor_registered"
+        ]
+        variables = Overlaid({"ovn_hypervisor_hostname": checked["hostname"]}, self.variables)
+        problem = registered_problem(self.host, variables, answer.get("tables") or {})
         if problem:
             raise Refused(problem)
         return {}

@@ -1,30 +1,38 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Return what the OVNChassis of a machine has to be, as ovn_chassis_resources takes it."""
+"""Apply the OVNChassis of the machines that are in the same Kubernetes cluster, from the first of them."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._roles.hypervisor_check import HypervisorOptions, desired_machine
-from ..module_utils._roles.option_types import Specification
-from ..plugin_utils._role_action import RoleAction
+from ..module_utils._roles.machine_resources import (
+    ResourceOptions,
+    heartbeat_interval,
+    machine_resources,
+    resource_access,
+)
+from ..plugin_utils._hypervisor_action import HypervisorAction
 
 
-class ActionModule(RoleAction):
-    ROLE = "ovn_hypervisor"
-    ARGUMENTS: t.ClassVar[Specification] = {"hostname": {"type": "str", "default": ""}}
-    _requires_connection = False
+class ActionModule(HypervisorAction):
+    """One call for all machines of a cluster in this batch of the play. The status is unknown while the control node has no certificate."""
 
     def step(self) -> dict[str, t.Any]:
-        options = self.options(HypervisorOptions)
-        machine = desired_machine(self.host, options, self.variables, self.hostvars, self.groups)
-        chassis = {
-            "name": self.host,
-            "state": "present" if options.state == "present" else "absent",
-            "system_id": machine.system_id,
-            "hostname": options.hostname or self.arguments["hostname"],
-            "encapsulation_type": machine.encapsulation_types,
-            "encapsulation_ip": machine.encapsulation_ip,
-            "bridge_mappings": machine.state["bridge_mappings"],
-        }
-        return {"chassis": {name: value for name, value in chassis.items() if value is not None and value != ""}}
+        options = self.options(ResourceOptions)
+        chassis = machine_resources(self.hostvars, self.variables["ansible_play_batch"], self.host)
+        if not chassis:
+            return {}
+        access = resource_access(self.variables)
+        found = self.call(
+            "c5c3.ovn.ovn_chassis_resources",
+            kubeconfig=access["kubeconfig"] or None,
+            context=access["context"] or None,
+            name=options.cluster_name,
+            namespace=options.namespace,
+            chassis=chassis,
+            southbound=self.variables["ovn_hypervisor_central"]["southbound"],
+            tls_secret=(options.tls_secret or f"{options.cluster_name}-tls") if options.tls else None,
+            heartbeat_interval=heartbeat_interval(self.host, self.variables, self.hostvars, self.groups),
+            force_conflicts=options.force_conflicts,
+        )
+        return {name: value for name, value in found.items() if name != "invocation"}

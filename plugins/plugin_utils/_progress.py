@@ -26,24 +26,38 @@ def print_lines(text: str) -> None:
         display.display(text)
 
 
-class ProgressAction(Normal):
-    """Run a module as usual, and print every ten seconds what it is doing, if it runs on this machine."""
+class PrintsProgress:
+    """An action plugin that can print what its module is doing. It does so if the module runs on this machine."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        run_module: t.Callable[..., dict[str, t.Any]] = super().run
+    _connection: t.Any
+    _task: t.Any
+
+    @contextlib.contextmanager
+    def printed_progress(self, task_vars: t.Mapping[str, t.Any] | None) -> t.Iterator[None]:
+        """Print every ten seconds what the module that is called inside is doing."""
         if self._connection.transport != "local" or self._task.async_val or self._task.no_log:
-            return run_module(tmp, task_vars)
+            yield
+            return
         handle, path = tempfile.mkstemp(prefix="c5c3-ovn-progress-")
         os.close(handle)
         environment = self._task.environment
         self._task.environment = [*(environment or []), {VARIABLE: path}]
         try:
             with _printed(task_vars, lambda: reported(path)):
-                return run_module(tmp, task_vars)
+                yield
         finally:
             self._task.environment = environment
             with contextlib.suppress(OSError):
                 os.unlink(path)
+
+
+class ProgressAction(PrintsProgress, Normal):
+    """Run a module as usual, and print every ten seconds what it is doing, if it runs on this machine."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        run_module: t.Callable[..., dict[str, t.Any]] = super().run
+        with self.printed_progress(task_vars):
+            return run_module(tmp, task_vars)
 
 
 class WaitAction(Normal):

@@ -47,7 +47,7 @@ from ansible.template import Templar
 
 from ..module_utils._base.errors import OvnError
 from ..module_utils._roles.option_types import Specification, check_options
-from ..module_utils._roles.options import ClusterAccess, option_names, options_from
+from ..module_utils._roles.options import ClusterAccess, misplaced_options, option_names, options_from
 from ..module_utils._roles.rendered import RenderedHosts, RenderedVariables
 from ..module_utils._roles.shared_variables import SPECIFICATION as SHARED
 from ..module_utils._roles.variables import Groups, Hostvars, Overlaid, Variables
@@ -124,6 +124,10 @@ class RoleAction(ActionBase, abc.ABC):
         }
         values = check_options(self.host, {**shared, **own}, Overlaid(given, self.variables))
         return options_from(kind, values, f"{name}_")
+
+    def misplaced(self, other: type[Options], own: type[Options]) -> list[str]:
+        """Return the options of the role that the host has, and that only the `other` backend reads."""
+        return misplaced_options(self.options(other), own, self._specifications[self.ROLE], f"{self.ROLE}_")
 
     def _variables_of(self, host: str) -> RenderedVariables:
         """Return the variables of a host as `hostvars` has them; its own templar gives back what it cannot render, until ansible-core 2.18."""

@@ -202,23 +202,20 @@ SHOWN = [
     {
         "hosts": "ovn_hypervisors",
         "gather_facts": False,
-        "roles": [{"role": "c5c3.ovn.ovn_hypervisor", "when": False}],
         "tasks": [
-            {  # no field of the resource counts as an option of machines
-                "ansible.builtin.include_role": {"name": "c5c3.ovn.ovn_hypervisor", "tasks_from": "kubernetes_check"},
-                "when": "inventory_hostname == 'rack'",
-            },
+            # No field of the resource counts as an option of machines. A machine that is to be removed is described, and not read.
             {
-                "c5c3.ovn.hypervisor_resource": None,
-                "register": "of_machine",
-                "when": "inventory_hostname == 'machine'",
+                "c5c3.ovn.hypervisor_check": None,
+                "register": "found",
+                "vars": {
+                    "ovn_hypervisor_state": "{{ 'absent' if inventory_hostname == 'machine' else 'present' }}",
+                    "ovn_hypervisor_context": "{{ 'shown' if inventory_hostname == 'machine' else '' }}",
+                },
             },
             {
                 "ansible.builtin.copy": {
                     "dest": "{{ shown }}/{{ inventory_hostname }}.json",
-                    "content": "{{ {'spec': {} if inventory_hostname == 'machine' else _ovn_hypervisor_desired.spec,"
-                    " 'types': (of_machine.chassis | default({})).encapsulation_type | default(ovn_hypervisor_encapsulation_type),"
-                    " 'mappings': (of_machine.chassis | default({})).bridge_mappings | default('none of a machine')} | to_json }}",
+                    "content": "{{ {'spec': found.spec | default({}), 'resource': found.resource | default({})} | to_json }}",
                     "mode": "0600",
                 },
                 "become": False,
@@ -277,12 +274,13 @@ def test_playbooks_take_the_resource_as_it_is(site: Site) -> None:
     for arguments in ((), ("--limit", "rack,machine")):
         found = site.shown(*arguments)
         assert found["rack"]["spec"] == applied["spec"]
-        assert found["machine"]["types"] == ["vxlan"]
-        assert found["machine"]["mappings"] == [{"physical_network": "physnet1", "bridge": "br-ex", "ports": ["eth1"]}]
+        assert found["machine"]["resource"]["encapsulation_type"] == ["vxlan"]
+        mappings = found["machine"]["resource"]["bridge_mappings"]
+        assert mappings == [{"physical_network": "physnet1", "bridge": "br-ex", "ports": ["eth1"]}]
 
     # An edit by its owner
     apply(site.plane, {**WHOLE_SITE, "bridgeMappings": []})
-    assert site.shown()["machine"]["mappings"] == []
+    assert site.shown()["machine"]["resource"]["bridge_mappings"] == []
 
 
 @pytest.mark.timeout(300)

@@ -24,11 +24,11 @@ COMPUTED = {
     },
     "ovn_hypervisors": {
         "ovn_pki": ("_ovn_pki_desired_computed", "_ovn_pki_desired_computed"),
-        "ovn_hypervisor": ("_ovn_hypervisor_central", "_ovn_hypervisor_desired"),
+        "ovn_hypervisor": ("found", "found"),
     },
 }
 
-# Steps that compute the desired state of a machine and connect to nothing
+# Steps that compute the desired state and connect to nothing: a machine that is to be removed is not read, and check mode needs no CA.
 STEPS: dict[str, list[dict[str, t.Any]]] = {
     "ovn_central": [
         {
@@ -37,7 +37,17 @@ STEPS: dict[str, list[dict[str, t.Any]]] = {
             "when": "ovn_backend | default('host') == 'host'",
         }
     ],
-    "ovn_hypervisors": [{"c5c3.ovn.hypervisor_resource": None, "when": "ovn_backend | default('host') == 'host'"}],
+    "ovn_hypervisors": [
+        {
+            "c5c3.ovn.hypervisor_check": None,
+            "register": "found",
+            "check_mode": True,
+            "vars": {
+                "ovn_hypervisor_state": "{{ 'absent' if ovn_backend | default('host') == 'host' else 'present' }}"
+            },
+        },
+        {"c5c3.ovn.hypervisor_central": None, "check_mode": True},
+    ],
 }
 
 
@@ -65,8 +75,8 @@ def plays() -> list[dict[str, t.Any]]:
                 # Nothing of them but their defaults and variables
                 "roles": [{"role": f"c5c3.ovn.{role}", "when": False} for role in roles],
                 "tasks": [
-                    *(task for role, computed in roles.items() for task in check_role(role, *computed)),
                     *STEPS.get(group, []),
+                    *(task for role, computed in roles.items() for task in check_role(role, *computed)),
                 ],
             }
         )

@@ -221,15 +221,15 @@ def test_the_role_refuses_theirs_and_uses_it_if_it_may(
     theirs: Vswitch, southbound: RaftCluster, tmp_path: pathlib.Path
 ) -> None:
     before = file_of(theirs)
-    code, output = run_role(theirs, tmp_path, "host_check.yml")
+    code, output = run_role(theirs, tmp_path, "check.yml")
     assert code != 0
     assert f"ovs-vswitchd (pid {theirs.daemons['ovs-vswitchd'].pid}," in output
     assert "bridges br-ex" in output
     use = {"ovn_hypervisor_openvswitch": "existing", "ovn_hypervisor_openvswitch_database": theirs.endpoint}
-    code, output = run_role(theirs, tmp_path, "host_check.yml", **use)
+    code, output = run_role(theirs, tmp_path, "check.yml", **use)
     assert code == 0, output
     missing = {**use, "ovn_hypervisor_openvswitch_database": "unix:/nowhere/db.sock"}
-    code, output = run_role(theirs, tmp_path, "host_check.yml", **missing)
+    code, output = run_role(theirs, tmp_path, "check.yml", **missing)
     assert code != 0
     assert "No Open vSwitch answers at unix:/nowhere/db.sock" in output
     assert file_of(theirs) == before

@@ -60,6 +60,9 @@ def tasks_of(role: str, tasks_from: str) -> Task:
     return {"ansible.builtin.include_role": {"name": f"c5c3.ovn.{role}", "tasks_from": tasks_from}}
 
 
+FIREWALL_SHOWN: Task = {"c5c3.ovn.hypervisor_firewall": {"show": True}, "check_mode": True, "changed_when": False}
+
+
 def command(text: str) -> Task:
     return {"name": f"Run {text}", "ansible.builtin.command": text, "changed_when": False}
 
@@ -92,7 +95,7 @@ def play(hosts: str, *tasks: Task, **variables: t.Any) -> dict[str, t.Any]:
 
 def test_a_table_comes_lets_a_new_hypervisor_in_and_goes(site: LocalSite) -> None:
     firewall = tasks_of("ovn_central", "host_firewall")
-    let_in = tasks_of("ovn_hypervisor", "host_firewall_central")
+    let_in = {"c5c3.ovn.hypervisor_firewall": {"central": "c1"}, "delegate_to": "c1"}
     files = "ls /etc/c5c3-ovn/firewall.nft /etc/systemd/system/c5c3-ovn-firewall.service"
     no_table = {**command("nft list tables"), "register": "tables"}
     plays = [
@@ -111,7 +114,7 @@ def test_a_table_comes_lets_a_new_hypervisor_in_and_goes(site: LocalSite) -> Non
         hypervisors=("h1",),
         ovn_firewall="managed",
         ovn_central_client_networks=["10.1.0.0/16"],
-        ovn_hypervisor_encapsulation_ip="127.0.0.21",
+        ovn_encapsulation_ip="127.0.0.21",
     )
     assert ran.code == 0, ran.output
 
@@ -145,7 +148,7 @@ def test_rules_are_shown_to_people_who_have_their_own_firewall(site: LocalSite) 
         nothing,
         expect("not tables.stdout"),
     )
-    tunnels = play("h1", tasks_of("ovn_hypervisor", "host_firewall_print"))
+    tunnels = play("h1", FIREWALL_SHOWN)
     file = site.folder / "firewall.yml"
     file.write_text(json.dumps([shown, tunnels]))
     ran = site.run(
@@ -166,7 +169,7 @@ def run_with_unit(site: LocalSite, *plays: dict[str, t.Any], **options: t.Any) -
     return ran.output
 
 
-AS_CENTRAL, AS_HYPERVISOR = tasks_of("ovn_central", "host_firewall"), tasks_of("ovn_hypervisor", "host_firewall")
+AS_CENTRAL, AS_HYPERVISOR = tasks_of("ovn_central", "host_firewall"), {"c5c3.ovn.hypervisor_firewall": None}
 IS_LOADED = [command(f"ls {FILES} {UNIT}-enabled {UNIT}-active"), *table_has("tcp dport 6641 drop")]
 # Of this machine's names c1 is in ovn_central and h1 is not: h1 is what c1 is when it has left the group.
 NAMES: dict[str, t.Any] = {"central": ("c1",), "hypervisors": ("h1",)}
@@ -230,7 +233,7 @@ def test_a_machine_with_rules_that_stay_is_not_due(site: LocalSite) -> None:
         },
         "register": "ovn_hypervisor_found",
     }
-    shown = tasks_of("ovn_hypervisor", "host_firewall_print")
+    shown = FIREWALL_SHOWN
     due = {"name": "Check that it is due", "ansible.builtin.assert": {"that": "ovn_hypervisor_found.due"}}
     settled = {"name": "Check that it is not", "ansible.builtin.assert": {"that": "not ovn_hypervisor_found.due"}}
     said = run_with_unit(

@@ -30,9 +30,22 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import
 
 NETWORK = f"100.{64 + os.getpid() // 256 % 64}.{os.getpid() % 256}"
 CHASSIS = f"{NETWORK}.21"
-ROLE = {"name": "c5c3.ovn.ovn_hypervisor", "rolespec_validate": False, "public": True}
-HYPERVISORS_API = "/apis/ovn.c5c3.io/v1alpha1/ovnchassis"
 Object = dict[str, t.Any]
+ROLE = {"name": "c5c3.ovn.ovn_hypervisor", "rolespec_validate": False, "public": True}
+# What the role does before a chassis is configured. A machine that is to be removed is not read.
+CONNECT: list[Object] = [
+    {
+        "c5c3.ovn.hypervisor_check": None,
+        "register": "ovn_hypervisor_check",
+        "vars": {"ovn_hypervisor_state": "absent"},
+    },
+    {
+        "ansible.builtin.include_role": {"name": "c5c3.ovn.ovn_central", "tasks_from": "endpoints"},
+        "vars": {"ovn_central_asked_host": "{{ ovn_hypervisor_check.asked_host }}"},
+    },
+    {"c5c3.ovn.hypervisor_central": None, "register": "ovn_hypervisor_central"},
+]
+HYPERVISORS_API = "/apis/ovn.c5c3.io/v1alpha1/ovnchassis"
 
 
 @pytest.fixture
@@ -68,7 +81,13 @@ class Inventory:
             **variables,
         }
 
-    def write(self, central: Object, hypervisors: Object, python: str | None = sys.executable) -> str:
+    def write(
+        self,
+        central: Object,
+        hypervisors: Object,
+        python: str | None = sys.executable,
+        gateways: t.Sequence[str] = (),
+    ) -> str:
         """`python` None: every host has its own, or that of the control node."""
         common = {
             "ansible_connection": "local",
@@ -77,6 +96,7 @@ class Inventory:
             "ovn_tls": False,
         }
         groups = {"ovn_central": {"hosts": central}, "ovn_hypervisors": {"hosts": hypervisors}}
+        groups |= {"ovn_gateways": {"hosts": {name: {} for name in gateways}}} if gateways else {}
         self.file.write_text(json.dumps({"all": {"vars": common, "children": groups}}))
         return str(self.file)
 
@@ -148,23 +168,15 @@ def test_a_machine_is_chassis_of_a_control_plane_in_kubernetes(
         "hosts": "compute1",
         "gather_facts": False,
         "tasks": [
-            {"ansible.builtin.include_role": {**ROLE, "tasks_from": "control_plane"}},
-            {
-                "c5c3.ovn.ovn_chassis": {
-                    "database": vswitch.endpoint,
-                    "system_id": "{{ _ovn_hypervisor_shared_system_id }}",
-                    "remote": "{{ _ovn_hypervisor_southbound_endpoints }}",
-                    "southbound": "{{ _ovn_hypervisor_southbound_endpoints }}",
-                    "encapsulation": {
-                        "type": "{{ ovn_hypervisor_encapsulation_type }}",
-                        "ip": "{{ ovn_hypervisor_encapsulation_ip }}",
-                    },
-                    "datapath_type": "netdev",
-                    "wait_for": "registered",
-                    "wait_timeout": 30,
-                }
-            },
+            *CONNECT,
+            {"c5c3.ovn.hypervisor_chassis": None},
         ],
+        "vars": {
+            "ovn_tls": False,
+            "ovn_hypervisor_openvswitch_database": vswitch.endpoint,
+            "ovn_hypervisor_datapath_type": "netdev",
+            "ovn_hypervisor_wait_timeout": 30,
+        },
     }
     inventory = site.write({"plane": site.cluster()}, {"compute1": {"ovn_encapsulation_ip": CHASSIS}})
     assert "changed=1 " in run_playbook([play], inventory=inventory)
@@ -254,7 +266,7 @@ def test_a_node_is_chassis_of_a_control_plane_on_machines(
         {
             "rack1": site.cluster(
                 ovn_cluster_spec=spec,
-                ovn_hypervisor_rollout_timeout=60,
+                ovn_hypervisor_wait_timeout=60,
                 **(named if owner == "endpoints of others" else {}),
             )
         },
@@ -292,8 +304,8 @@ def test_a_machine_asks_the_cluster_with_the_python_of_the_control_node(
             site.server.request("PATCH", path, address)
     machine = {"ansible_python_interpreter": "/nowhere/python3"}
     inventory = site.write({"plane": site.cluster()}, {"compute1": machine}, python=None)
-    told = {"ansible.builtin.debug": {"msg": "{{ _ovn_hypervisor_southbound_endpoints }}"}}
-    tasks = [{"ansible.builtin.include_role": {**ROLE, "tasks_from": "control_plane"}}, told]
+    told = {"ansible.builtin.debug": {"msg": "{{ ovn_hypervisor_central.southbound }}"}}
+    tasks = [*CONNECT, told]
     output = run_playbook([{"hosts": "compute1", "gather_facts": False, "tasks": tasks}], inventory=inventory)
     assert output.count("tcp:192.0.2.7:6642") == 3
 
@@ -390,12 +402,11 @@ def test_options_of_machines_are_refused_for_a_cluster(site: Inventory, run_play
         "ovn_hypervisor_external_ids": {"a": "b"},
     }
     place = {"ovn_southbound_endpoints": ["tcp:192.0.2.9:6642"], "ovn_northbound_endpoints": ["tcp:192.0.2.9:6641"]}
-    words = refusal(run_playbook, site.write({}, {"rack1": site.cluster(**place, **options)}))
+    inventory = site.write({}, {"rack1": site.cluster(**place, **options)}, gateways=["rack1"])
+    words = refusal(run_playbook, inventory)
     for option in (
-        "ovn_hypervisor_encapsulation_ip (ovn_encapsulation_ip)",
-        "ovn_system_id",
-        "ovn_hypervisor_gateway (group ovn_gateways)",
-        *(name for name in options if name.startswith("ovn_hypervisor_") and name != "ovn_hypervisor_gateway"),
+        "group ovn_gateways",
+        *options,
     ):
         assert option in words
     assert "for machines only; on the nodes of rack1" in words
@@ -433,14 +444,24 @@ def test_machines_of_one_cluster_have_their_objects_by_one_call(site: Inventory,
             "ovn_encapsulation_ip": ["198.51.100.22", "198.51.100.23"],
             "ovn_hypervisor_hostname": "c2.example",
         },
-        "compute3": {"ovn_kubeconfig": site.server.kubeconfig, "ovn_encapsulation_ip": "198.51.100.24"},
+        "compute3": {
+            "ovn_kubeconfig": site.server.kubeconfig,
+            "ovn_encapsulation_ip": "198.51.100.24",
+            "ovn_southbound_endpoints": shown["ovn_southbound_endpoints"],
+        },
     }
     inventory = site.write({"plane": site.cluster()}, machines)
-    include = {
-        "ansible.builtin.include_role": {**ROLE, "tasks_from": "host_resource"},
-        "when": "hostvars[inventory_hostname].ovn_hypervisor_kubeconfig is defined",
-    }
-    play = {"hosts": "ovn_hypervisors", "gather_facts": False, "tasks": [include]}
+    tasks = [
+        {"ansible.builtin.include_role": {**ROLE, "tasks_from": "check"}},
+        {"c5c3.ovn.hypervisor_central": None, "register": "ovn_hypervisor_central"},
+        {
+            "c5c3.ovn.hypervisor_resource": None,
+            "delegate_to": "localhost",
+            "when": "ovn_hypervisor_check.resource | length > 0",
+        },
+    ]
+    options = {"ovn_hypervisor_packages": []}
+    play = {"hosts": "ovn_hypervisors", "gather_facts": False, "tasks": tasks, "vars": options}
     assert "changed=1 " in run_playbook([play], "--check", inventory=inventory)
     first = run_playbook([play], inventory=inventory)
     assert first.count("changed=1 ") == 1

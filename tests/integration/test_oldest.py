@@ -42,7 +42,7 @@ def test_a_rollout_in_check_mode(site: LocalSite) -> None:
         "Compare the installed certificate with the declared one",
         "Install the launcher, settings and units of the databases",
         "Plan the next step",
-        "Read this machine, and compare it with the chassis that it has to be",
+        "Compare the host with the chassis that it has to be",
         "Show the report",
     }
     assert expected <= set(ran.tasks)

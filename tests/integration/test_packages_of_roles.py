@@ -15,6 +15,7 @@ HYPERVISOR = {"ovn-host", "ovn-common", "openvswitch-common", "openvswitch-switc
 
 
 MEMBER = {"ovn_central_members": ["h1"], "ovn_address": "127.0.0.1", "ovn_central_new_cluster": True}
+FILES = {"central": ("host_check", "host_packages"), "hypervisor": ("check", "packages")}
 
 
 class Role:
@@ -27,7 +28,7 @@ class Role:
     def __call__(self, *arguments: str, **variables: t.Any) -> bool:
         tasks = [
             {"ansible.builtin.include_role": {"name": f"c5c3.ovn.ovn_{self.name}", "tasks_from": file}}
-            for file in ("host_check", "host_packages")
+            for file in FILES[self.name]
         ]
         options = {**MEMBER, **variables}
         return self.play.run([{"hosts": "all", "gather_facts": False, "tasks": tasks}], *arguments, **options)
@@ -101,7 +102,7 @@ def test_a_distribution_that_is_not_known_is_refused_by_name(name: str, world: A
     release.write_text('ID=rocky\nPRETTY_NAME="Rocky Linux 9.4"\n')
     play.prefix = ["unshare", "--mount", "sh", "-c", f'mount --bind {release} /etc/os-release && exec "$@"', "sh"]
     tasks = [
-        {"ansible.builtin.include_role": {"name": f"c5c3.ovn.ovn_{name}", "tasks_from": "host_check"}},
+        {"ansible.builtin.include_role": {"name": f"c5c3.ovn.ovn_{name}", "tasks_from": FILES[name][0]}},
     ]
     plays = [{"hosts": "all", "gather_facts": False, "tasks": tasks}]
     assert not play.run(plays, ovn_central_members=["h1"])

@@ -80,7 +80,7 @@ def test_a_role_that_is_included_again_reads_the_machine_again(site: LocalSite) 
     arguments = ("--check", "-e", f"_ovn_hypervisor_unit_directory={units}")
     options = {"ovn_hypervisor_distribution": {"system_id_file": f"{site.folder}/id"}, "ovn_hypervisor_packages": []}
     ran = site.run(str(file), *arguments, hypervisors=("h1",), **options)
-    assert ran.tasks.count("Read this machine, and compare it with the chassis that it has to be") == 2, ran.output
+    assert ran.tasks.count("Compare the host with the chassis that it has to be") == 2, ran.output
     assert 'h1 is the chassis "first" and cannot become "second" while it is one' in ran.output
     assert ran.code != 0
 

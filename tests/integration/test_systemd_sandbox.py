@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import CentralMachineOptions
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import desired_state as central_state
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor import desired_state as hypervisor_state
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor import machine_state as hypervisor_state
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("systemd-analyze"), reason="NOT TESTED: systemd-analyze is not installed"

@@ -123,7 +123,7 @@ def test_other_parts_leave_the_databases_alone(site: LocalSite) -> None:
     assert not {CHECK, LOCK, CERTIFICATE, UNITS, STEP} & set(ran.tasks)
     chassis = site.run("c5c3.ovn.site", "--check", "--tags", "chassis", hypervisors=("h1",))
     assert {
-        "Read this machine, and compare it with the chassis that it has to be",
+        "Compare the host with the chassis that it has to be",
         "Stop the distribution's ovn-controller and keep its flows",
     } <= set(chassis.tasks)
     assert not {LOCK, CERTIFICATE, UNITS, STEP, "Show the report"} & set(chassis.tasks)

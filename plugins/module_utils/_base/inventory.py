@@ -30,9 +30,8 @@ def encapsulation_ip_of(host: str, variables: t.Mapping[str, t.Any]) -> t.Any:
 
 
 def tunnel_ends_of(host: str, variables: t.Mapping[str, t.Any]) -> list[str]:
-    """Return all addresses where the tunnels of a chassis end: those of the option of the role, else as `encapsulation_ip_of`."""
-    given = variables.get("ovn_hypervisor_encapsulation_ip") or encapsulation_ip_of(host, variables)
-    return [canonical_host(one) for one in as_list(given)]
+    """Return all addresses where the tunnels of a chassis end, see `encapsulation_ip_of`."""
+    return as_list(encapsulation_ip_of(host, variables))
 
 
 def as_list(value: str | t.Iterable[str]) -> list[str]:

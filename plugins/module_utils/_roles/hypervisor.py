@@ -10,25 +10,21 @@ import dataclasses
 import os
 import typing as t
 
-from ansible.module_utils.common.dict_transformations import dict_merge
-
-from .._api.tls_spec import gives_node_certificates
 from .._base.databases import DATABASES, Database
 from .._base.errors import InvalidInput
 from .._base.inventory import as_list
 from .._chassis.external_ids import flow_clear_delay
 from .._machine.systemd_sandbox import Sandbox, sandbox_settings
-from .cluster_source import camel_mappings, machine_mappings, specification_of_resource
+from .cluster_source import machine_mappings, specification_of_resource
 from .distribution import socket_of
 from .endpoints import declared_endpoints, endpoints_of
 from .foreign_central import is_managed
 from .gateway_warnings import gateway_warnings
 from .hypervisor_units import controller_state, openvswitch_files, openvswitch_units, running_unit
-from .options import given_options, option_name, plain, read_options
+from .options import plain, read_options
 from .variables import Groups, Hostvars, Variables, backend_of, first_value, is_true, members_of
 
 PREFIX = "ovn_hypervisor_"
-_DEFAULT_ENCAPSULATION = "geneve"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,38 +64,6 @@ class HypervisorMachineOptions:
 
 
 @dataclasses.dataclass(frozen=True)
-class HypervisorClusterOptions:
-    """What the nodes of a Kubernetes cluster have in common. None is an option that is not given."""
-
-    tls_secret: str
-    tls: bool = True
-    spec: dict[str, t.Any] = dataclasses.field(default_factory=dict)
-    image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
-    openvswitch_image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
-    openvswitch: str = "managed"
-    datapath_type: str = ""
-    node_certificates: str = "own"
-    bridge_mappings: list[dict[str, t.Any]] | None = None
-    cluster_from: str = "inventory"
-    resource: dict[str, t.Any] = dataclasses.field(default_factory=dict)  # as of a machine
-
-
-@dataclasses.dataclass(frozen=True)
-class IneffectiveOptions:
-    """Options of machines, which have no effect on a cluster. `for_machines` are those without a default, which are there only if they were given."""
-
-    host: str
-    host_address: str
-    bridges: list[dict[str, t.Any]] = dataclasses.field(default_factory=list)
-    underlay: dict[str, t.Any] = dataclasses.field(default_factory=dict)
-    gateway: bool = False
-    encapsulation_type: t.Any = _DEFAULT_ENCAPSULATION
-    system_id: str = ""
-    encapsulation_ip: t.Any = ""  # an address or a list
-    for_machines: dict[str, t.Any] = dataclasses.field(default_factory=dict)
-
-
-@dataclasses.dataclass(frozen=True)
 class ControlPlaneOptions:
     """Where this hypervisor looks for the control plane. `answer` is that of `ovn_cluster_info`, empty if it was not asked."""
 
@@ -113,17 +77,9 @@ class ControlPlaneOptions:
     answer: dict[str, t.Any] = dataclasses.field(default_factory=dict)
 
 
-def desired_state(given: Variables) -> dict[str, t.Any]:
-    """Return what the role brings about: bridges, packages, units and files of a machine; `spec`, `tls_secret` and `ineffective` of a cluster."""
-    if given["backend"] == "kubernetes":
-        return {
-            **_cluster_state(read_options(HypervisorClusterOptions, given, PREFIX)),
-            "ineffective": _ineffective_options(read_options(IneffectiveOptions, given, PREFIX)),
-        }
-    return _machine_state(read_options(HypervisorMachineOptions, given, PREFIX))
-
-
-def _machine_state(options: HypervisorMachineOptions) -> dict[str, t.Any]:
+def machine_state(given: Variables) -> dict[str, t.Any]:
+    """Return what the role brings about on a machine: bridges, packages, units and files."""
+    options = read_options(HypervisorMachineOptions, given, PREFIX)
     underlay = options.underlay
     bridge = (
         {"name": underlay["bridge"], "ports": [underlay["interface"]], "datapath_type": "netdev"} if underlay else None
@@ -178,53 +134,6 @@ def _machine_state(options: HypervisorMachineOptions) -> dict[str, t.Any]:
     }
 
 
-def _cluster_state(options: HypervisorClusterOptions) -> dict[str, t.Any]:
-    """The specification of the control plane's OVNCluster counts more than the other options. That of another client counts alone."""
-    read = specification_of_resource(options.cluster_from, options.resource)
-    merged = _inventory_specification(options) if read is None else read
-    tls = merged.get("tls") or {}
-    secret = (tls.get("certSecretRef") or {}).get("name")
-    return {
-        "spec": merged,
-        "tls_secret": secret or options.tls_secret,
-        "signs_for_nodes": gives_node_certificates(tls),
-    }
-
-
-def _inventory_specification(options: HypervisorClusterOptions) -> dict[str, t.Any]:
-    own = {"nodeCertificates": "own"} if options.node_certificates == "own" else {}
-    spec: dict[str, t.Any] = {"tls": {"enabled": options.tls, **own}}
-    if options.image:
-        spec["ovnImage"] = options.image
-    if options.openvswitch_image:
-        spec["ovsImage"] = options.openvswitch_image
-    switch = {
-        **({"datapathType": options.datapath_type} if options.datapath_type else {}),
-        **({"mode": "host"} if options.openvswitch == "existing" else {}),
-    }
-    if switch:
-        spec["ovs"] = switch
-    if options.bridge_mappings is not None:
-        spec["bridgeMappings"] = camel_mappings(options.bridge_mappings)
-    return t.cast("dict[str, t.Any]", dict_merge(spec, options.spec))
-
-
-def _ineffective_options(options: IneffectiveOptions) -> list[str]:
-    """Return the names of the options of machines that were given to a cluster."""
-    found = {
-        "bridges": options.bridges,
-        "underlay": options.underlay,
-        "encapsulation_type": options.encapsulation_type not in ("", _DEFAULT_ENCAPSULATION, [_DEFAULT_ENCAPSULATION]),
-        "system_id": options.system_id not in ("", options.host),
-        "gateway (group ovn_gateways)": options.gateway,
-        "encapsulation_ip (ovn_encapsulation_ip)": options.encapsulation_ip not in ("", options.host_address),
-    }
-    return [
-        *(option_name(PREFIX, name) for name, effect in found.items() if effect),
-        *sorted(given_options(options.for_machines)),
-    ]
-
-
 def find_control_plane(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]:
     """Return what has to be known of the control plane.
 
@@ -262,27 +171,47 @@ def find_control_plane(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]
     }
 
 
-def control_plane_of_machine(
-    host: str, variables: Variables, hostvars: Hostvars, groups: Groups, *, tls: bool, central_host: str = ""
+def control_plane_of(
+    host: str,
+    variables: Variables,
+    hostvars: Hostvars,
+    groups: Groups,
+    *,
+    tls: bool,
+    central_host: str = "",
+    node_certificates: str = "",
 ) -> dict[str, t.Any]:
-    """Return what a machine has to know of the control plane, which is that of `central_host`, or of the first one in the inventory."""
+    """Return what a host has to know of the control plane, which is that of `central_host`, or of the first one in the inventory.
+
+    `node_certificates` are those of a Kubernetes cluster, empty for a machine. To the result of `find_control_plane` come the central `host`, empty without
+    one, and the endpoints that are declared. `is_declared`: those of the Southbound are not those of this inventory's control plane.
+    """
     central_hosts = members_of(groups, "ovn_central")
+    central_host = central_host or next(iter(central_hosts), "")
     names = ("ovn_southbound_rbac", "ovn_southbound_endpoints", "ovn_northbound_endpoints")
-    return find_control_plane(
-        hostvars,
-        {
-            "host": host,
-            "backend": "host",
-            "tls": tls,
-            "node_certificates": "shared",
-            "central_host": central_host or next(iter(central_hosts), ""),
-            "central_hosts": central_hosts,
-            "kubeconfig": first_value(variables, "ovn_kubeconfig"),
-            "context": first_value(variables, "ovn_context"),
-            "answer": first_value(variables, "ovn_central_answer", default=None),
-            **{name: first_value(variables, name, default=None) for name in names},
-        },
-    )
+    declared = {name: first_value(variables, name, default=None) for name in names}
+    given = {
+        "host": host,
+        "backend": "kubernetes" if node_certificates else "host",
+        "tls": tls,
+        "node_certificates": node_certificates or "shared",
+        "central_host": central_host,
+        "central_hosts": central_hosts,
+        "kubeconfig": first_value(variables, "ovn_kubeconfig"),
+        "context": first_value(variables, "ovn_context"),
+        "answer": first_value(variables, "ovn_central_answer", default=None),
+    }
+    central = find_control_plane(hostvars, {**given, **declared})
+    southbound = as_list(declared["ovn_southbound_endpoints"] or central["southbound"])
+    northbound = as_list(declared["ovn_northbound_endpoints"] or central["northbound"])
+    is_declared = southbound != central["southbound"]
+    return {
+        **central,
+        "host": central_host,
+        "southbound": southbound,
+        "northbound": northbound,
+        "is_declared": is_declared,
+    }
 
 
 def _inventory_endpoints(hostvars: Hostvars, options: ControlPlaneOptions, *, rbac: bool) -> dict[Database, list[str]]:

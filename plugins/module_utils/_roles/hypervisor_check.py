@@ -7,14 +7,16 @@ import dataclasses
 import typing as t
 
 from .._base.errors import InvalidInput
-from .._base.inventory import encapsulation_ip_of
+from .._base.inventory import tunnel_ends_of
+from .._chassis.options import DeclaredChassis
 from .._machine.distributions import distribution_data
 from .cluster_source import FACT, encapsulation_types_of
 from .firewall import desired_firewall, firewall_kept, firewall_problem
-from .hypervisor import compare_units, control_plane_of_machine, desired_state, recorded_chassis, unmasked_units
+from .hypervisor import compare_units, machine_state, recorded_chassis, unmasked_units
 from .hypervisor_units import controller_unit, underlay_unit
 from .variables import Groups, Hostvars, Variables, first_value, is_true, members_of
 
+WAIT_TIMEOUT = 60  # seconds: for Open vSwitch, and for the registration
 UNIT_DIRECTORY = "_ovn_hypervisor_unit_directory"  # a variable of the role, which tests replace
 
 
@@ -27,14 +29,24 @@ class HypervisorOptions:
     firewall: str
     state: str
     hostname: str | None
-    encapsulation_ip: list[str] | None
+    encapsulation_type: list[str]
     tunnel_networks: list[str]
     bridges: list[dict[str, t.Any]]
     bridge_mappings: list[dict[str, t.Any]] | None
+    mac_mappings: list[dict[str, t.Any]] | None
     underlay: dict[str, t.Any]
     datapath_type: str | None
     gateway: bool | None
+    availability_zones: list[str] | None
+    cms_options: list[str] | None
+    transport_zones: list[str] | None
+    monitor_all: bool | None
+    remote_probe_interval: int | None
+    openflow_probe_interval: int | None
     external_ids: dict[str, t.Any] | None
+    other_config: dict[str, t.Any] | None
+    purge: bool
+    allow_missing_ports: bool
     allow_takeover: bool
     private_key: str
     certificate: str
@@ -45,16 +57,16 @@ class HypervisorOptions:
     openvswitch: str
     openvswitch_sandbox: bool
     openvswitch_database: str
+    wait_timeout: int | None
     central_host: str | None
+    force_conflicts: bool
 
 
 @dataclasses.dataclass(frozen=True)
 class DesiredMachine:
-    """What a machine has to be. `state` is the result of `desired_state`, `firewall` of `desired_firewall`, `distribution` of `distribution_data`."""
+    """What a machine has to be. `state` is the result of `machine_state`, `firewall` of `desired_firewall`, `distribution` of `distribution_data`."""
 
-    system_id: str
-    encapsulation_types: list[str]
-    encapsulation_ip: t.Any
+    chassis: DeclaredChassis
     distribution: dict[str, t.Any]
     state: dict[str, t.Any]
     firewall: dict[str, t.Any]
@@ -62,6 +74,11 @@ class DesiredMachine:
     unit: str
     underlay_unit: str
     unit_files: list[dict[str, str]]
+
+    @property
+    def pid_file(self) -> str:
+        """Return the path of the file with the process id of ovn-controller."""
+        return f"{self.distribution['run_directory']}/ovn-controller.pid"
 
 
 def desired_machine(
@@ -79,20 +96,15 @@ def desired_machine(
     )
     directory = first_value(variables, UNIT_DIRECTORY, default="/etc/systemd/system")
     unit, underlay = f"{directory}/c5c3-ovn-controller.service", f"{directory}/c5c3-ovn-underlay.service"
-    in_gateways = host in members_of(groups, "ovn_gateways")
-    state = desired_state(
+    gateway = host in members_of(groups, "ovn_gateways") if options.gateway is None else options.gateway
+    paths = {"unit": unit, "underlay_unit": underlay}
+    unknown_units = (found.get("openvswitch") or {}).get("unknown_units") or []
+    state = machine_state(
         {
-            **dataclasses.asdict(options),
-            **{name: data[name] for name in ("openvswitch_service", "openvswitch_packages", "masked_units")},
-            **{name: data[name] for name in ("system_id_file", "controller", "run_directory")},
-            "backend": "host",
-            "host": host,
-            "gateway": in_gateways if options.gateway is None else options.gateway,
-            "unit": unit,
-            "underlay_unit": underlay,
-            "unknown_units": (found.get("openvswitch") or {}).get("unknown_units") or [],
-            "cluster_from": first_value(variables, "ovn_cluster_from", default="inventory"),
-            "resource": first_value(variables, FACT, default={}),
+            **_machine_options(host, options, variables, data),
+            **paths,
+            "gateway": gateway,
+            "unknown_units": unknown_units,
         }
     )
     firewall = desired_firewall(
@@ -104,9 +116,15 @@ def desired_machine(
     if options.underlay:
         files.append({"path": underlay, "content": underlay_unit(options.underlay, state["underlay_sandbox"])})
     return DesiredMachine(
-        system_id=options.system_id or host,
-        encapsulation_types=encapsulation_types_of(variables),
-        encapsulation_ip=options.encapsulation_ip or encapsulation_ip_of(host, hostvars[host]),
+        chassis=DeclaredChassis(
+            name=host,
+            system_id=options.system_id or host,
+            hostname=options.hostname,
+            encapsulation_types=encapsulation_types_of(variables),
+            encapsulation_ips=tunnel_ends_of(host, variables),
+            bridge_mappings=state["bridge_mappings"],
+            settings=_chassis_settings(options, state, gateway=gateway),
+        ),
         distribution=data,
         state=state,
         firewall=firewall,
@@ -115,6 +133,59 @@ def desired_machine(
         underlay_unit=underlay,
         unit_files=files,
     )
+
+
+def _machine_options(host: str, options: HypervisorOptions, variables: Variables, data: Variables) -> dict[str, t.Any]:
+    """Return what `machine_state` reads of the options, of the distribution and of the OVNCluster of another client."""
+    known = (
+        "openvswitch_service",
+        "openvswitch_packages",
+        "masked_units",
+        "system_id_file",
+        "controller",
+        "run_directory",
+    )
+    return {
+        **dataclasses.asdict(options),
+        **{name: data[name] for name in known},
+        "host": host,
+        "cluster_from": first_value(variables, "ovn_cluster_from", default="inventory"),
+        "resource": first_value(variables, FACT, default={}),
+    }
+
+
+def _chassis_settings(options: HypervisorOptions, state: Variables, *, gateway: bool) -> dict[str, t.Any]:
+    """Return the options of `ovn_chassis` that only the machine itself has; None leaves a setting alone. `state` is the result of `machine_state`."""
+    named = (
+        "mac_mappings",
+        "availability_zones",
+        "cms_options",
+        "transport_zones",
+        "datapath_type",
+        "monitor_all",
+        "remote_probe_interval",
+        "openflow_probe_interval",
+        "other_config",
+        "allow_missing_ports",
+    )
+    return {
+        **{name: getattr(options, name) for name in named},
+        "bridges": state["bridges"],
+        "external_ids": state["external_ids"],
+        "gateway": gateway,
+        "preserve_foreign": options.openvswitch == "existing",
+    }
+
+
+def local_options(options: HypervisorOptions) -> dict[str, t.Any]:
+    """Return the options of `ovn_chassis` with which a machine reaches its database and the Southbound."""
+    files = {name: getattr(options, name) for name in ("private_key", "certificate", "ca_certificate")}
+    return {
+        "database": options.openvswitch_database,
+        "allow_takeover": options.allow_takeover,
+        "wait_timeout": options.wait_timeout or WAIT_TIMEOUT,
+        **(files if options.tls else {}),
+    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,7 +229,7 @@ def host_questions(
         "packages": {
             "packages": machine.packages,
             "versions": versions,
-            "paths": [*data["files"], options.certificate],
+            "paths": [*data["files"], options.certificate, machine.pid_file],
         },
         "openvswitch": {
             "mode": state["openvswitch"],
@@ -197,7 +268,7 @@ def judge_machine(
         found["files"],
         {
             **paths,
-            "system_id": machine.system_id,
+            "system_id": machine.chassis.system_id,
             "openvswitch": options.openvswitch,
             "system_id_file": machine.distribution["system_id_file"],
         },
@@ -216,7 +287,7 @@ def judge_machine(
         found["due"]
         or is_true(variables, "ovn_central_accept_rollback")
         or not units["all"]
-        or recorded["system_id"] != machine.system_id
+        or recorded["system_id"] != machine.chassis.system_id
         or plan["due"]
         or bool(plan["source_files"])
     )
@@ -237,7 +308,8 @@ def judge_machine(
         "certificates": certificates,
         "set_up": recorded["set_up"],
         "recorded_system_id": recorded["system_id"],
-        "hostname": found["openvswitch"].get("hostname") or "",
+        "hostname": options.hostname or found["openvswitch"].get("hostname") or "",
+        "controller_found": machine.pid_file in found["packages"]["paths"],
         "packages": {name: plan[name] for name in ("install", "due", "source_files")},
         "missing_files": [path for path in machine.distribution["files"] if path not in found["packages"]["paths"]],
         "units_due": not units["all"],
@@ -253,9 +325,9 @@ def _machine_problem(host: str, machine: DesiredMachine, recorded: Variables, fo
     """Return why this machine cannot become this chassis, empty if it can."""
     if machine.distribution["problem"]:
         return f"{machine.distribution['problem']} Nothing was changed."
-    if recorded["set_up"] and recorded["system_id"] not in ("", machine.system_id):
+    if recorded["set_up"] and recorded["system_id"] not in ("", machine.chassis.system_id):
         return (
-            f'{host} is the chassis "{recorded["system_id"]}" and cannot become "{machine.system_id}" while it is one: its rows and tunnels would stay '
+            f'{host} is the chassis "{recorded["system_id"]}" and cannot become "{machine.chassis.system_id}" while it is one: its rows and tunnels would stay '
             "behind. If this machine was renamed, run with ovn_hypervisor_state=absent under the old name first, then again as now. If its disk is a copy "
             "of another machine's, which is alive under the old name, remove the identity of the copy as "
             "docs/troubleshooting.md#the-copied-disk-of-a-hypervisor describes."
@@ -263,42 +335,127 @@ def _machine_problem(host: str, machine: DesiredMachine, recorded: Variables, fo
     return str(found["openvswitch"].get("problem") or "")
 
 
-def described_machine(machine: DesiredMachine) -> dict[str, t.Any]:
+def described_machine(machine: DesiredMachine, options: HypervisorOptions) -> dict[str, t.Any]:
     """Return what later tasks read of the desired state."""
-    names = (
-        "openvswitch",
-        "openvswitch_files",
-        "openvswitch_units",
-        "units",
-        "masked_before_packages",
-        "bridge_mappings",
-    )
+    names = ("openvswitch_files", "openvswitch_units", "units", "masked_before_packages", "files")
     data_names = ("files", "masked_units", "appctl", "openvswitch_service", "system_id_file")
     return {
-        "system_id": machine.system_id,
+        "system_id": machine.chassis.system_id,
         "desired": {
-            **{name: machine.state[name] for name in (*names, "bridges", "external_ids", "files")},
+            **{name: machine.state[name] for name in names},
             "unit_files": machine.unit_files,
             "packages": machine.packages,
         },
         "distribution": {name: machine.distribution[name] for name in data_names},
         "unit": machine.unit,
-        "pid_file": f"{machine.distribution['run_directory']}/ovn-controller.pid",
+        "pid_file": machine.pid_file,
         "firewall": machine.firewall,
+        "wait_timeout": options.wait_timeout or WAIT_TIMEOUT,
         "warnings": machine.state["warnings"],
     }
 
 
-def southbound_to_ask(
-    host: str, options: HypervisorOptions, variables: Variables, hostvars: Hostvars, groups: Groups
-) -> dict[str, t.Any]:
+def southbound_to_ask(central: Variables) -> dict[str, t.Any]:
     """Return the control plane whose Southbound database knows which chassis are registered, empty if that of this inventory does not."""
-    central_host = options.central_host or next(iter(members_of(groups, "ovn_central")), "")
-    central = control_plane_of_machine(host, variables, hostvars, groups, tls=options.tls, central_host=central_host)
-    endpoints = first_value(variables, "ovn_southbound_endpoints", default=None) or central["southbound"]
-    if not central_host or endpoints != central["southbound"]:  # that of another control plane
-        return {}
-    return {"host": central_host, **central}
+    return dict(central) if central["host"] and not central["is_declared"] else {}
+
+
+@dataclasses.dataclass(frozen=True)
+class ConnectionOptions:
+    """Options with which every hypervisor finds the control plane."""
+
+    tls: bool
+    central_host: str | None
+
+
+class ConnectingHost(t.NamedTuple):
+    """Who connects to the control plane: a machine, or the nodes of a Kubernetes cluster (`is_cluster`)."""
+
+    host: str
+    state: str
+    is_cluster: bool
+    check_mode: bool
+
+
+def connection_problem(hypervisor: ConnectingHost, central: Variables, variables: Variables) -> str:
+    """Return why a hypervisor cannot be connected to the control plane, or be removed there; empty if it can. `central` is that of `control_plane_of`."""
+    host, present = hypervisor.host, hypervisor.state == "present"
+    if hypervisor.state == "gone":
+        return (
+            ""
+            if central["host"]
+            else "No central host is known: the rows of a dead machine are removed there. Put one into the group ovn_central, or set "
+            "ovn_hypervisor_central_host."
+        )
+    if hypervisor.check_mode:
+        return ""
+    # A cluster can be emptied without a control plane, it may have gone before.
+    if central["asked"] and central["problem"] and (present or not hypervisor.is_cluster):
+        return str(central["problem"])
+    if present and not central["southbound"]:
+        return (
+            f"No endpoint of the Southbound database is known to {host}. Put the central hosts into the group ovn_central, or set "
+            "ovn_southbound_endpoints, ssl:ADDRESS:6642 of each central host. Nothing was changed."
+        )
+    checked: Variables = variables.get("ovn_hypervisor_check") or {}
+    # In our playbooks ovn_pki has run before, or the check has found the certificate as declared.
+    if checked.get("certificate_missing") and "ovn_pki_state" not in variables:
+        return (
+            f"There is no {checked['certificate']} on {host}, and the chassis uses TLS. Run the role c5c3.ovn.ovn_pki before this one with "
+            "ovn_pki_certificate chassis, name your own files in ovn_hypervisor_private_key, ovn_hypervisor_certificate and "
+            "ovn_hypervisor_ca_certificate, or set ovn_tls to false. Nothing was changed."
+        )
+    return ""
+
+
+def removal_problem(host: str) -> str:
+    """Return why the rows of a chassis cannot be deleted without endpoints."""
+    return (
+        f"No endpoint of the Southbound database is known, so the rows of {host} cannot be deleted there. Nothing was changed. Put the central hosts into the "
+        "group ovn_central, or set ovn_southbound_endpoints."
+    )
+
+
+def alive_problem(host: str, system_id: str) -> str:
+    """Return why the rows of a chassis do not stay deleted."""
+    return f"{host} is alive: its chassis {system_id} came back at once. Use ovn_hypervisor_state=absent, or power it off first."
+
+
+def has_resource(variables: Variables) -> bool:
+    """Return whether a machine has an OVNChassis. The shared variable ovn_kubeconfig alone asks for none: it may be there for clusters."""
+    return bool(first_value(variables, "ovn_hypervisor_kubeconfig", "ovn_hypervisor_context"))
+
+
+def machine_problem(host: str, for_clusters: t.Sequence[str]) -> str:
+    """Return why the options of a machine forbid a run, empty if they do not. `for_clusters` are those that only a cluster can have."""
+    if not for_clusters:
+        return ""
+    return (
+        f"{', '.join(for_clusters)}: for Kubernetes clusters only; {host} is a machine (ovn_backend host), where nothing would be done with it. Take it out "
+        f"of the variables and groups of {host}, or limit the run to the cluster that needs it. Nothing was changed."
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class SingleRunOptions:
+    """Options for one run that a person watches. To remove a chassis is a decision for one run as well."""
+
+    state: str
+    allow_takeover: bool
+    break_lock: bool
+    force_conflicts: bool
+
+
+def unattended_problem(host: str, options: SingleRunOptions) -> str:
+    """Return which options an unattended run does not start with, empty if none is set."""
+    given = dataclasses.asdict(options)
+    found = [f"ovn_hypervisor_{name}" for name, value in given.items() if value not in (False, "present")]
+    if not found:
+        return ""
+    return (
+        f"{', '.join(found)} {'is' if len(found) == 1 else 'are'} set for {host}. Each is meant for one run that somebody watches, so an unattended one does "
+        "not start with it. Take it out of the inventory, and give it to a run of c5c3.ovn.hypervisors with -e where it is needed. Nothing was changed."
+    )
 
 
 def refuse(problems: t.Sequence[str]) -> None:

@@ -150,7 +150,7 @@ def _signed_name(host: str, variables: Variables) -> str:
 
 def _removed_chassis(host: str, variables: Variables) -> list[str]:
     """Return the names of a chassis that is removed, none if it is not: that in the Southbound, and that in its certificate."""
-    removed = _checked(variables).get("removed_chassis") or first_value(variables, "ovn_hypervisor_removed_chassis")
+    removed = _checked(variables).get("removed_chassis")
     if removed or first_value(variables, "ovn_hypervisor_state", default="present") != "present":
         names = [str(removed or system_id_of(host, variables)), _signed_name(host, variables)]
         return list(dict.fromkeys(names))

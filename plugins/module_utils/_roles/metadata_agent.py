@@ -18,7 +18,7 @@ from .._neutron.metadata_agent import (
     shared_secret_problem,
 )
 from .._ovsdb.endpoint import parse_endpoints
-from .hypervisor import control_plane_of_machine
+from .hypervisor import control_plane_of
 from .service_settings import drop_in_of, left_service, service_units, unit_name
 from .variables import Groups, Hostvars, Variables, first_value, members_of
 
@@ -89,7 +89,7 @@ def agent_host(
     check_mode: bool,
 ) -> tuple[AgentHost, dict[str, t.Any]]:
     """Return the compute node, and its control plane as `find_control_plane` describes it."""
-    central = control_plane_of_machine(host, variables, hostvars, groups, tls=options.tls)
+    central = control_plane_of(host, variables, hostvars, groups, tls=options.tls)
     found = AgentHost(
         name=host,
         gateway=host in members_of(groups, "ovn_gateways"),

@@ -25,6 +25,13 @@ class ClusterAccess:
     context: str
 
 
+@dataclasses.dataclass(frozen=True)
+class Backend:
+    """Whether a host is a machine or stands for a Kubernetes cluster."""
+
+    backend: str
+
+
 def plain(value: t.Any) -> t.Any:
     """Return a copy in plain dictionaries and lists; Ansible's own resolve templates whenever they are read."""
     if isinstance(value, t.Mapping):
@@ -63,6 +70,22 @@ def option_name(prefix: str, field: str) -> str:
     """Return the name under which users know a field: the variable of all roles if there is one, else the option of the role with this prefix."""
     shared = _SHARED_FIELDS.get(field, f"ovn_{field}")
     return shared if shared in SHARED else f"{prefix}{field}"
+
+
+def misplaced_options(
+    given: DataclassInstance,
+    own: type[DataclassInstance],
+    specification: t.Mapping[str, t.Mapping[str, t.Any]],
+    prefix: str,
+) -> list[str]:
+    """Return the options of a role that have another value than their default, and that only the other backend has.
+
+    `given` are the options of the other backend with the values of this host, `own` is the class of those that count here.
+    """
+    counting = option_names(own, prefix)
+    values = {option_name(prefix, field.name): getattr(given, field.name) for field in dataclasses.fields(given)}
+    values = {name: value for name, value in values.items() if name in specification and name not in counting}
+    return sorted(name for name in given_options(values) if values[name] != specification[name].get("default"))
 
 
 def read_options(options: type[Options], given: t.Mapping[str, t.Any], prefix: str) -> Options:

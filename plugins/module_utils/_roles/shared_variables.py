@@ -44,6 +44,11 @@ SPECIFICATION: t.Mapping[str, t.Mapping[str, t.Any]] = {
         "default": "",
         "description": "Context in the kubeconfig, its current one if empty.",
     },
+    "ovn_encapsulation_ip": {
+        "type": "list",
+        "elements": "str",
+        "description": "Where the tunnels of a machine end, one address or several. The default is its C(ovn_address), else its C(ansible_host).",
+    },
     "ovn_firewall": {
         "type": "str",
         "choices": ["none", "print", "managed"],

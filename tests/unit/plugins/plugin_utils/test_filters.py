@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.c5c3.ovn.plugins.filter.hypervisor_desired import FilterModule
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.plugin_utils._filters import as_filter
 
@@ -21,9 +20,3 @@ def test_what_a_function_refuses_fails_the_task_with_its_text() -> None:
 def test_a_mistake_of_ours_stays_what_it_is() -> None:
     with pytest.raises(ZeroDivisionError):
         as_filter(lambda: 1 // 0)()
-
-
-def test_a_typo_in_an_option_of_a_role_is_named() -> None:
-    given = {"backend": "kubernetes", "tls_secret": "ovn-tls", "tls": "ture", "host": "a", "host_address": "a"}
-    with pytest.raises(AnsibleFilterError, match='ovn_tls is "ture"'):
-        FilterModule().filters()["hypervisor_desired"](given)

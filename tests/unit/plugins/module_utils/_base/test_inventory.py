@@ -54,12 +54,6 @@ def test_one_address_in_two_spellings_clashes() -> None:
     assert chassis_clashes(hostvars, ["a", "b"]) == ["a, b have the same encapsulation address 2001:db8::21"]
 
 
-def test_the_option_of_the_role_counts_more_in_a_clash() -> None:
-    own = {"ovn_hypervisor_encapsulation_ip": "192.0.2.3", "ovn_encapsulation_ip": "192.0.2.1"}
-    assert chassis_clashes({"a": own, "b": {"ansible_host": "192.0.2.1"}}, ["a", "b"]) == []
-    assert chassis_clashes({"a": own, "b": {"ansible_host": "192.0.2.3"}}, ["a", "b"]) != []
-
-
 @pytest.mark.parametrize("value", [["a", "b"], "a,b", "a, b,", ("a", "", "b")])
 def test_as_list(value: t.Any) -> None:
     assert as_list(value) == ["a", "b"]

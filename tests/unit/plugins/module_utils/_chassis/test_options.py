@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +11,14 @@ import yaml
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.external_ids import KEYS
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.options import CHASSIS_OPTIONS
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor_check import HypervisorOptions
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_chassis
 
 ROLE = Path(ovn_chassis.__file__).resolve().parents[2] / "roles" / "ovn_hypervisor"
 DOCUMENTED: dict[str, Any] = yaml.safe_load(ovn_chassis.DOCUMENTATION)["options"]
-TASKS = (ROLE / "tasks" / "host_present.yml").read_text()
-RESOURCE_TASKS = (ROLE / "tasks" / "host_resource.yml").read_text()
-VARIABLES = (ROLE / "vars" / "main.yml").read_text()
 ROLE_OPTIONS = yaml.safe_load((ROLE / "meta" / "argument_specs.yml").read_text())["argument_specs"]["main"]["options"]
-# What the role passes on only if it is given: no default says that it exists.
-PASSED_IF_GIVEN = re.findall(r'^      (\w+): "\{\{ ovn_hypervisor_\1 \| default\(omit\) \}\}"$', TASKS, re.MULTILINE)
+# What the role passes on under the same name
+PASSED_ON = [field.name for field in dataclasses.fields(HypervisorOptions) if field.name in CHASSIS_OPTIONS]
 
 
 def test_the_options_of_one_group_are_one_dictionary() -> None:
@@ -48,23 +46,17 @@ def test_an_option_of_a_key_is_documented_with_its_key(name: str) -> None:
 
 
 def test_the_role_passes_options_on() -> None:
-    assert {"monitor_all", "hostname", "other_config"} <= set(PASSED_IF_GIVEN) <= set(CHASSIS_OPTIONS)
+    """All but those that follow from others, and one for pods."""
+    assert CHASSIS_OPTIONS.keys() - PASSED_ON == {
+        "bridge_probe_interval",
+        "encapsulation",
+        "preserve_foreign",
+        "remote",
+    }
 
 
-@pytest.mark.parametrize("name", PASSED_IF_GIVEN)
+@pytest.mark.parametrize("name", [name for name in PASSED_ON if name != "system_id"])  # a variable of all roles
 def test_an_option_that_the_role_passes_on_is_an_option_of_the_role(name: str) -> None:
     option = f"ovn_hypervisor_{name}"
     assert option in ROLE_OPTIONS, f"describe {option} in meta/argument_specs.yml"
     assert ROLE_OPTIONS[option]["type"] == CHASSIS_OPTIONS[name]["type"]
-    only_machines = yaml.safe_load(VARIABLES)["_ovn_hypervisor_only_machines"]
-    used = f"{{{{ {option} | default(none) }}}}" in VARIABLES  # for the specification of a cluster
-    assert (name in only_machines) != used, (
-        f"{option} has no effect in Kubernetes: name it in _ovn_hypervisor_only_machines"
-    )
-
-
-def test_what_is_said_to_be_for_machines_alone_exists() -> None:
-    only_machines = yaml.safe_load(VARIABLES)["_ovn_hypervisor_only_machines"]
-    computed = re.findall(r'^      (\w+): "\{\{ ovn_hypervisor_check\.desired\.\1 \}\}"$', TASKS, re.MULTILINE)
-    of_resource = re.findall(r"\bovn_hypervisor_(\w+) \| default\(_ovn_", RESOURCE_TASKS)
-    assert set(only_machines) - {*PASSED_IF_GIVEN, *computed, *of_resource} == set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 import pytest
@@ -22,7 +23,10 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.cluster_source imp
     with_resource,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.firewall import desired_firewall
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor import desired_state
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor_cluster import (
+    HypervisorClusterOptions,
+    desired_hypervisors,
+)
 
 Object = dict[str, t.Any]
 
@@ -174,12 +178,10 @@ def test_the_control_plane_has_the_specification_of_the_resource_alone() -> None
 
 
 def test_a_cluster_of_hypervisors_has_it_too() -> None:
-    found = desired_state(
-        {"backend": "kubernetes", "tls_secret": "x", "host": "rack", "host_address": "192.0.2.1", "resource": READ}
-    )
-    assert found["spec"] == SPEC
-    assert found["tls_secret"] == "mine"
-    assert found["signs_for_nodes"]
+    given: Object = {field.name: None for field in dataclasses.fields(HypervisorClusterOptions)}
+    options = HypervisorClusterOptions(**{**given, "tls_secret": "x"})
+    found = desired_hypervisors(options, {"ovn_verify_cluster_resource": READ})
+    assert found == (SPEC, "mine", True)
 
 
 def test_a_machine_takes_bridge_mappings_and_the_encapsulation() -> None:

@@ -9,8 +9,8 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor import (
     compare_units,
-    desired_state,
     find_control_plane,
+    machine_state,
     recorded_chassis,
     unmasked_units,
 )
@@ -19,7 +19,6 @@ UNITS = "/etc/systemd/system"
 FLOWS = f"{UNITS}/ovs-vswitchd.service.d/c5c3-ovn-flows"
 UNDERLAY = {"bridge": "br-u", "interface": "eth1", "address": "192.0.2.5/24"}
 MACHINE: dict[str, t.Any] = {
-    "backend": "host",
     "host": "h1",
     "bridges": [],
     "underlay": {},
@@ -39,17 +38,6 @@ MACHINE: dict[str, t.Any] = {
     "run_directory": "/run/ovn",
     "openvswitch_database": "unix:/run/openvswitch/db.sock",
 }
-CLUSTER: dict[str, t.Any] = {
-    "backend": "kubernetes",
-    "host": "rack1",
-    "host_address": "rack1",
-    "tls": True,
-    "tls_secret": "ovn-tls",
-    "system_id": "rack1",
-    "gateway": False,
-    "encapsulation_type": ["geneve"],
-    "encapsulation_ip": "rack1",
-}
 
 
 def running(*units: str) -> list[dict[str, t.Any]]:
@@ -57,7 +45,7 @@ def running(*units: str) -> list[dict[str, t.Any]]:
 
 
 def test_a_machine() -> None:
-    found = desired_state(MACHINE)
+    found = machine_state(MACHINE)
     assert found["bridges"] == []
     assert found["openvswitch"] == "managed"
     # Those of Open vSwitch are named, so that systemd reads what lies beside them, and neither started nor restarted for it.
@@ -87,20 +75,20 @@ def test_the_command_of_ovn_controller() -> None:
         "/usr/bin/ovn-controller unix:/run/openvswitch/db.sock -vconsole:off -vsyslog:err -vfile:info --no-chdir "
         "--log-file=/var/log/ovn/ovn-controller.log --pidfile=/run/ovn/ovn-controller.pid"
     )
-    assert desired_state({**MACHINE, "tls": False})["controller"]["command"] == command
-    assert desired_state(MACHINE)["controller"]["command"] == command
+    assert machine_state({**MACHINE, "tls": False})["controller"]["command"] == command
+    assert machine_state(MACHINE)["controller"]["command"] == command
 
 
 def test_ovn_controller_is_restarted_for_another_sandbox() -> None:
     """A key in a home makes one; the command has no path of a key."""
-    before, after = (desired_state({**MACHINE, "private_key": key})["controller"] for key in ("/etc/k", "/root/k"))
+    before, after = (machine_state({**MACHINE, "private_key": key})["controller"] for key in ("/etc/k", "/root/k"))
     assert "ProtectHome=read-only" in after["sandbox"]
     assert before["command"] == after["command"]
     assert before["revision"] != after["revision"]
 
 
 def drop_ins(**options: t.Any) -> dict[str, str]:
-    return {file["path"]: file["content"] for file in desired_state({**MACHINE, **options})["openvswitch_files"]}
+    return {file["path"]: file["content"] for file in machine_state({**MACHINE, **options})["openvswitch_files"]}
 
 
 def test_the_units_of_open_vswitch_are_restricted() -> None:
@@ -126,22 +114,22 @@ def test_the_units_of_open_vswitch_can_be_left_as_they_are() -> None:
 
 def test_ovn_controller_waits_before_it_clears_flows() -> None:
     """Unless Open vSwitch is somebody else's, whose settings stay; who sets the key decides."""
-    assert desired_state(MACHINE)["external_ids"] == {"ovn-ofctrl-wait-before-clear": "8000"}
-    in_userspace = desired_state({**MACHINE, "datapath_type": "netdev"})
+    assert machine_state(MACHINE)["external_ids"] == {"ovn-ofctrl-wait-before-clear": "8000"}
+    in_userspace = machine_state({**MACHINE, "datapath_type": "netdev"})
     assert in_userspace["external_ids"] == {"ovn-ofctrl-wait-before-clear": "4000"}
     given = {"ovn-ofctrl-wait-before-clear": "16000", "garp-max-timeout-sec": "4"}
-    assert desired_state({**MACHINE, "external_ids": given})["external_ids"] == given
-    assert desired_state({**MACHINE, "openvswitch": "existing"})["external_ids"] == {}
+    assert machine_state({**MACHINE, "external_ids": given})["external_ids"] == given
+    assert machine_state({**MACHINE, "openvswitch": "existing"})["external_ids"] == {}
 
 
 def test_open_vswitch_of_another_distribution_is_left_alone() -> None:
-    found = desired_state({**MACHINE, "openvswitch_service": "openvswitch.service"})
+    found = machine_state({**MACHINE, "openvswitch_service": "openvswitch.service"})
     assert found["openvswitch_files"] == []
     assert found["openvswitch_units"] == running("openvswitch.service")
 
 
 def test_an_open_vswitch_of_others_is_not_touched() -> None:
-    found = desired_state({**MACHINE, "openvswitch": "existing"})
+    found = machine_state({**MACHINE, "openvswitch": "existing"})
     assert found["openvswitch_units"] == []
     assert found["excluded_packages"] == ["openvswitch-switch"]
     assert found["masked_before_packages"] == ["ovn-controller.service", "ovs-vswitchd.service"]
@@ -149,123 +137,20 @@ def test_an_open_vswitch_of_others_is_not_touched() -> None:
     assert found["openvswitch_files"] == []
     assert found["controller"]["command"].endswith(" -p /k -c /c -C /a")
     assert MACHINE["system_id_file"] not in found["files"]
-    without = desired_state({**MACHINE, "openvswitch": "existing", "tls": False})
+    without = machine_state({**MACHINE, "openvswitch": "existing", "tls": False})
     assert without["controller"]["command"].endswith("--pidfile=/run/ovn/ovn-controller.pid")
     given = {**MACHINE, "openvswitch": "existing", "system_id": "ch1"}
     assert recorded_chassis({}, given) == {"set_up": False, "system_id": "ch1"}
     with pytest.raises(
         InvalidInput, match="ovn_hypervisor_underlay is set, and ovn_hypervisor_openvswitch is existing"
     ):
-        desired_state({**MACHINE, "openvswitch": "existing", "underlay": UNDERLAY})
+        machine_state({**MACHINE, "openvswitch": "existing", "underlay": UNDERLAY})
 
 
 def test_an_underlay_has_a_bridge_and_a_unit_of_its_own() -> None:
-    found = desired_state({**MACHINE, "bridges": [{"name": "br-x"}], "underlay": UNDERLAY})
+    found = machine_state({**MACHINE, "bridges": [{"name": "br-x"}], "underlay": UNDERLAY})
     assert found["bridges"] == [{"name": "br-x"}, {"name": "br-u", "ports": ["eth1"], "datapath_type": "netdev"}]
     assert found["units"] == running("c5c3-ovn-underlay.service", "c5c3-ovn-controller.service")
-
-
-@pytest.mark.parametrize(
-    ("options", "spec"),
-    [
-        pytest.param({}, {"tls": {"enabled": True}}, id="nothing but TLS"),
-        pytest.param(
-            {"openvswitch": "existing"}, {"tls": {"enabled": True}, "ovs": {"mode": "host"}}, id="that of the nodes"
-        ),
-        pytest.param({"tls": "false"}, {"tls": {"enabled": False}}, id="a boolean of the command line"),
-        pytest.param(
-            {"image": {}, "openvswitch_image": None, "datapath_type": "", "bridge_mappings": None, "spec": ""},
-            {"tls": {"enabled": True}},
-            id="empty is absent",
-        ),
-        pytest.param(
-            {"image": {"tag": "1"}, "openvswitch_image": {"tag": "2"}, "datapath_type": "netdev"},
-            {
-                "tls": {"enabled": True},
-                "ovnImage": {"tag": "1"},
-                "ovsImage": {"tag": "2"},
-                "ovs": {"datapathType": "netdev"},
-            },
-            id="images and datapath",
-        ),
-        pytest.param(
-            {"bridge_mappings": [{"physical_network": "p", "bridge": "b", "ports": ["eth1"]}]},
-            {
-                "tls": {"enabled": True},
-                "bridgeMappings": [{"physicalNetwork": "p", "bridge": "b", "ports": ["eth1"]}],
-            },
-            id="mappings as the API names them",
-        ),
-        pytest.param(
-            {"bridge_mappings": []}, {"tls": {"enabled": True}, "bridgeMappings": []}, id="an empty list of mappings"
-        ),
-        pytest.param(
-            {"datapath_type": "netdev", "image": {"tag": "1"}, "spec": {"tls": {"enabled": False}, "ovs": {"a": 1}}},
-            {"tls": {"enabled": False}, "ovnImage": {"tag": "1"}, "ovs": {"datapathType": "netdev", "a": 1}},
-            id="the specification counts more, and is merged",
-        ),
-    ],
-)
-def test_the_specification_of_a_cluster(options: dict[str, t.Any], spec: dict[str, t.Any]) -> None:
-    found = desired_state({**CLUSTER, "node_certificates": "shared", **options})
-    assert found == {"spec": spec, "tls_secret": "ovn-tls", "signs_for_nodes": False, "ineffective": []}
-
-
-@pytest.mark.parametrize(
-    ("options", "signs"),
-    [
-        ({}, True),
-        ({"node_certificates": ""}, True),
-        ({"node_certificates": "shared"}, False),
-        ({"node_certificates": "own", "tls": "no"}, False),
-        ({"spec": {"tls": {"nodeCertificates": "own"}}}, True),
-        ({"node_certificates": "own", "spec": {"tls": {"nodeCertificates": "shared"}}}, False),
-        ({"node_certificates": "own", "spec": {"tls": {"enabled": False}}}, False),
-        ({"node_certificates": "own", "tls": False, "spec": {"tls": {"enabled": True}}}, True),
-    ],
-    ids=[
-        "by default",
-        "empty is absent",
-        "by the option",
-        "without TLS",
-        "by the specification",
-        "which counts more",
-        "no TLS by the specification",
-        "TLS by the specification",
-    ],
-)
-def test_who_signs_for_nodes(options: dict[str, t.Any], signs: bool) -> None:
-    assert desired_state({**CLUSTER, **options})["signs_for_nodes"] is signs
-
-
-def test_the_specification_may_name_the_secret() -> None:
-    spec = {"tls": {"certSecretRef": {"name": "theirs"}}}
-    assert desired_state({**CLUSTER, "spec": spec})["tls_secret"] == "theirs"
-
-
-@pytest.mark.parametrize(
-    ("options", "names"),
-    [
-        ({"encapsulation_type": "geneve", "system_id": "", "encapsulation_ip": "", "gateway": ""}, []),
-        ({"bridges": [{"name": "br-x"}], "underlay": UNDERLAY}, ["ovn_hypervisor_bridges", "ovn_hypervisor_underlay"]),
-        ({"encapsulation_type": ["vxlan"]}, ["ovn_hypervisor_encapsulation_type"]),
-        ({"system_id": "x"}, ["ovn_system_id"]),
-        ({"gateway": "true"}, ["ovn_hypervisor_gateway (group ovn_gateways)"]),
-        ({"encapsulation_ip": "192.0.2.1"}, ["ovn_hypervisor_encapsulation_ip (ovn_encapsulation_ip)"]),
-        (
-            {
-                "for_machines": {
-                    "ovn_hypervisor_monitor_all": False,
-                    "ovn_hypervisor_cms_options": ["a"],
-                    "ovn_hypervisor_hostname": "",
-                }
-            },
-            ["ovn_hypervisor_cms_options", "ovn_hypervisor_monitor_all"],
-        ),
-    ],
-)
-def test_options_of_machines_that_a_cluster_has(options: dict[str, t.Any], names: list[str]) -> None:
-    assert desired_state({**CLUSTER, **options})["ineffective"] == names
 
 
 HOSTS: dict[str, dict[str, t.Any]] = {
@@ -485,7 +370,14 @@ class Undefined(dict[str, t.Any]):
 
 def test_declared_endpoints_need_no_address() -> None:
     """A run that is limited to one hypervisor may not know the addresses of central hosts."""
-    given = {**MACHINE, "central_host": "c1", "central_hosts": ["c1"], "ovn_southbound_rbac": True, "tls": True}
+    given = {
+        **MACHINE,
+        "backend": "host",
+        "central_host": "c1",
+        "central_hosts": ["c1"],
+        "ovn_southbound_rbac": True,
+        "tls": True,
+    }
     declared = {"ovn_southbound_endpoints": ["ssl:192.0.2.1:6642"], "ovn_northbound_endpoints": ["ssl:192.0.2.1:6641"]}
     found = find_control_plane({"c1": Undefined()}, {**given, **declared})
     assert (found["is_cluster"], found["asked"], found["southbound"]) == (False, False, [])
@@ -495,8 +387,8 @@ def test_declared_endpoints_need_no_address() -> None:
 
 
 def test_a_gateway_is_warned_of_and_no_other_host() -> None:
-    gateway = desired_state({**MACHINE, "gateway": True})["warnings"]
+    gateway = machine_state({**MACHINE, "gateway": True})["warnings"]
     assert [text.partition(":")[0] for text in gateway] == [
         "h1 is a gateway (group ovn_gateways, or ovn_hypervisor_gateway) without a bridge mapping"
     ]
-    assert desired_state({**MACHINE, "gateway": False})["warnings"] == []
+    assert machine_state({**MACHINE, "gateway": False})["warnings"] == []

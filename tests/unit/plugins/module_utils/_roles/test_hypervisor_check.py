@@ -9,15 +9,21 @@ import pytest
 import yaml
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor import control_plane_of
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor_check import (
+    ConnectingHost,
     DesiredMachine,
     HypervisorOptions,
+    SingleRunOptions,
+    connection_problem,
     described_machine,
     desired_machine,
     host_questions,
     judge_machine,
+    local_options,
     refuse,
     southbound_to_ask,
+    unattended_problem,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import check_options
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.options import options_from
@@ -50,7 +56,7 @@ def found_on(machine: DesiredMachine, **more: t.Any) -> Found:
             "paths": [*machine.distribution["files"], "/etc/ovn/tls/chassis-cert.pem"],
         },
         "openvswitch": {"problem": "", "hostname": "n1", "unknown_units": []},
-        "files": {**texts, machine.distribution["system_id_file"]: f"{machine.system_id}\n"},
+        "files": {**texts, machine.distribution["system_id_file"]: f"{machine.chassis.system_id}\n"},
         "units": [{"changed": False, "actions": []}, {"changed": False, "actions": []}],
         "firewall": [{"changed": False}],
         "certificates": [{"changed": False}],
@@ -195,8 +201,9 @@ def test_questions_name_what_is_compared() -> None:
 
 
 def test_later_tasks_read_no_secret_and_no_unit_of_others() -> None:
-    described = described_machine(machine_with())
-    assert set(described) == {"system_id", "desired", "distribution", "unit", "pid_file", "firewall", "warnings"}
+    described = described_machine(machine_with(), options_with())
+    names = {"system_id", "desired", "distribution", "unit", "pid_file", "firewall", "wait_timeout", "warnings"}
+    assert set(described) == names
     assert described["desired"]["files"][:2] == ["/etc/ovn/tls/chassis-key.pem", "/etc/ovn/tls/chassis-cert.pem"]
 
 
@@ -212,5 +219,100 @@ def test_later_tasks_read_no_secret_and_no_unit_of_others() -> None:
 )
 def test_southbound_to_ask(variables: Found, groups: dict[str, list[str]], host: str) -> None:
     hostvars = {"h1": variables, "c1": {"ansible_host": "192.0.2.11"}, "c2": {}}
-    asked = southbound_to_ask("h1", options_with(**variables), variables, hostvars, groups)
-    assert asked.get("host", "") == host
+    given = options_with(**variables).central_host or ""
+    central = control_plane_of("h1", variables, hostvars, groups, tls=True, central_host=given)
+    assert southbound_to_ask(central).get("host", "") == host
+
+
+CENTRAL: Found = {"host": "c1", "asked": True, "problem": "c1 has no address.", "southbound": ["ssl:c1:6642"]}
+MISSING: Found = {"ovn_hypervisor_check": {"certificate_missing": True, "certificate": "/c.pem"}}
+
+
+@pytest.mark.parametrize(
+    ("state", "is_cluster", "check_mode", "central", "variables", "expected"),
+    [
+        ("present", False, False, {"problem": ""}, {}, ""),
+        ("present", False, False, {}, {}, "c1 has no address."),
+        ("absent", False, False, {}, {}, "c1 has no address."),
+        ("absent", True, False, {}, {}, ""),
+        ("present", True, True, {"southbound": []}, MISSING, ""),
+        ("present", False, False, {"asked": False, "southbound": []}, {}, "No endpoint of the Southbound"),
+        ("absent", False, False, {"asked": False, "southbound": []}, {}, ""),
+        ("present", False, False, {"asked": False}, MISSING, "There is no /c.pem on h1, and the chassis uses TLS."),
+        ("present", False, False, {"asked": False}, {**MISSING, "ovn_pki_state": {}}, ""),
+        ("gone", False, False, {}, {}, ""),
+        ("gone", False, True, {"host": ""}, {}, "No central host is known"),
+    ],
+    ids=[
+        "connected",
+        "unreachable",
+        "unreachable at a removal",
+        "a cluster may be emptied without it",
+        "check mode",
+        "no endpoint",
+        "no endpoint at a removal",
+        "no certificate",
+        "certificate issued in this run",
+        "dead machine",
+        "dead machine without a central host",
+    ],
+)
+def test_connection(
+    state: str, is_cluster: bool, check_mode: bool, central: Found, variables: Found, expected: str
+) -> None:
+    hypervisor = ConnectingHost("h1", state, is_cluster, check_mode)
+    problem = connection_problem(hypervisor, {**CENTRAL, **central}, variables)
+    assert problem.startswith(expected)
+    assert bool(problem) is bool(expected)
+
+
+def test_machine_and_its_resource_are_one_chassis() -> None:
+    mappings = [{"physical_network": "p", "bridge": "br-ex"}]
+    chassis = machine_with(
+        ovn_encapsulation_ip="192.0.2.7", ovn_hypervisor_bridge_mappings=mappings, ovn_hypervisor_monitor_all="yes"
+    ).chassis
+    given = {name: value for name, value in chassis.options().items() if value is not None}
+    assert given == {
+        "system_id": "h1",
+        "encapsulation": {"type": ["geneve"], "ip": ["192.0.2.7"]},
+        "bridge_mappings": mappings,
+        "bridges": [],
+        "gateway": False,
+        "monitor_all": True,
+        "external_ids": {"ovn-ofctrl-wait-before-clear": "8000"},
+        "allow_missing_ports": False,
+        "preserve_foreign": False,
+    }
+    assert chassis.resource(present=True) == {
+        "name": "h1",
+        "state": "present",
+        "system_id": "h1",
+        "encapsulation_type": ["geneve"],
+        "encapsulation_ip": ["192.0.2.7"],
+        "bridge_mappings": mappings,
+    }
+    assert machine_with(ovn_hypervisor_hostname="n1").chassis.resource(present=False)["hostname"] == "n1"
+
+
+def test_settings_leave_alone_what_is_not_given() -> None:
+    """An empty list removes a setting, an empty text is absent."""
+    zones = {"ovn_hypervisor_availability_zones": [], "ovn_hypervisor_hostname": ""}
+    options = machine_with(**zones).chassis.options()
+    assert (options["availability_zones"], options["hostname"], options["cms_options"]) == ([], None, None)
+
+
+def test_files_are_named_with_tls_alone() -> None:
+    assert local_options(options_with())["certificate"] == "/etc/ovn/tls/chassis-cert.pem"
+    assert local_options(options_with(ovn_tls=False, ovn_hypervisor_wait_timeout=5)) == {
+        "database": "unix:/run/openvswitch/db.sock",
+        "allow_takeover": False,
+        "wait_timeout": 5,
+    }
+
+
+def test_unattended_run_has_no_option_of_a_single_one() -> None:
+    nothing = SingleRunOptions(state="present", allow_takeover=False, break_lock=False, force_conflicts=False)
+    assert unattended_problem("h1", nothing) == ""
+    two = SingleRunOptions(state="absent", allow_takeover=True, break_lock=False, force_conflicts=False)
+    named = "ovn_hypervisor_state, ovn_hypervisor_allow_takeover are set for h1."
+    assert unattended_problem("h1", two).startswith(named)

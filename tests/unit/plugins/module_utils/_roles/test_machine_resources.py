@@ -6,13 +6,16 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.machine_resources import machine_resources
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.machine_resources import (
+    heartbeat_interval,
+    machine_resources,
+)
 
 Object = dict[str, t.Any]
 
 
 def machine(name: str, kubeconfig: t.Any = "a", **more: t.Any) -> Object:
-    return {"ovn_hypervisor_kubeconfig": kubeconfig, "ovn_hypervisor_resource": {"chassis": {"name": name}}, **more}
+    return {"ovn_hypervisor_kubeconfig": kubeconfig, "ovn_hypervisor_check": {"resource": {"name": name}}, **more}
 
 
 HOSTS: dict[str, Object] = {
@@ -50,7 +53,7 @@ def test_who_failed_before_is_left_out() -> None:
 
 
 def test_machine_whose_step_failed_is_left_out() -> None:
-    hosts = {**HOSTS, "a1": machine("a1", ovn_hypervisor_resource={"failed": True, "msg": "no"})}
+    hosts = {**HOSTS, "a1": machine("a1", ovn_hypervisor_check={"failed": True, "msg": "no"})}
     assert machine_resources(hosts, hosts, "a1") == []
     assert [one["name"] for one in machine_resources(hosts, hosts, "a2")] == ["a2"]
 
@@ -59,3 +62,30 @@ def test_each_batch_of_a_play_applies_its_own() -> None:
     hosts = {name: machine(name) for name in ("m1", "m2")}
     applied = [machine_resources(hosts, [name], name) for name in hosts]
     assert [[one["name"] for one in batch] for batch in applied] == [["m1"], ["m2"]]
+
+
+@pytest.mark.parametrize(
+    ("declared", "hostname"),
+    [({"hostname": "declared"}, "declared"), ({}, "recorded")],
+    ids=["declared", "as Open vSwitch has recorded it"],
+)
+def test_host_name(declared: Object, hostname: str) -> None:
+    check = {"resource": {"name": "m1", **declared}}
+    hosts = {"m1": machine("m1", ovn_hypervisor_check=check, ovn_hypervisor_chassis={"hostname": "recorded"})}
+    assert machine_resources(hosts, hosts, "m1") == [{"name": "m1", "hostname": hostname}]
+
+
+@pytest.mark.parametrize(
+    ("variables", "central", "seconds"),
+    [
+        ({}, {}, 60),
+        ({}, {"ovn_central_heartbeat_interval": 30}, 30),
+        ({}, {"ovn_central_heartbeat_interval": 30, "ovn_cluster_spec": {"heartbeatInterval": 20}}, 20),
+        ({"ovn_verify_cluster_resource": {"spec": {}}}, {"ovn_cluster_spec": ""}, 60),
+        ({"ovn_verify_cluster_resource": {"spec": {"heartbeatInterval": 10}}}, {}, 10),
+    ],
+    ids=["default", "central hosts", "declared cluster", "resource without it", "resource"],
+)
+def test_heartbeat_interval(variables: Object, central: Object, seconds: int) -> None:
+    hostvars = {"m1": variables, "c1": central}
+    assert heartbeat_interval("m1", variables, hostvars, {"ovn_central": ["c1"]}) == seconds
