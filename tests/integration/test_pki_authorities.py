@@ -269,7 +269,7 @@ def test_a_rotation_goes_on_where_it_was_cut_off(ready: Site, serve: t.Callable[
     # Nothing was issued, but compared.
     assert issued(ready) == {host: ready.pair(host, "chassis").serial_number for host in ("c1", "h1")}
 
-    servers.daemons[0] = servers._start("nb", MEMBERS["nb"], "ca.pem", str(servers.folder / "nb.db"))
+    servers.daemons[0] = servers._start("nb", MEMBERS["nb"], "ca.pem")
     with Clients(ready, servers.address) as clients:
         assert rotate(ready).code == 0
     assert clients.refusals == []
