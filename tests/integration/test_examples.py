@@ -20,7 +20,7 @@ EXAMPLES = sorted(path.parents[1].name for path in ROOT.glob("examples/*/invento
 COMPUTED = {
     "ovn_central": {
         "ovn_pki": ("_ovn_pki_desired_computed", "_ovn_pki_desired_computed"),
-        "ovn_central": ("ovn_central_members", "_ovn_central_cluster"),
+        "ovn_central": ("ovn_central_members", "[true]"),
     },
     "ovn_hypervisors": {
         "ovn_pki": ("_ovn_pki_desired_computed", "_ovn_pki_desired_computed"),
@@ -35,7 +35,8 @@ STEPS: dict[str, list[dict[str, t.Any]]] = {
             "c5c3.ovn.central_check": {"again": "compute"},
             "vars": {"ovn_central_check": {"desired": {}, "packages_plan": {}}, "ovn_central_plan": {}},
             "when": "ovn_backend | default('host') == 'host'",
-        }
+        },
+        {"c5c3.ovn.central_cluster_check": None, "when": "ovn_backend | default('host') == 'kubernetes'"},
     ],
     "ovn_hypervisors": [
         {

@@ -255,7 +255,9 @@ def test_check_mode_refuses_all_but_a_control_plane_that_is_not_there_yet(short_
     check = {"c5c3.ovn.metadata_agent_check": {}, "register": "check"}
     shown = {"ansible.builtin.debug": {"msg": "asks {{ check.asked_host }}, {{ check.tls }}"}}
     plan = {"c5c3.ovn.metadata_agent_plan": {}, "vars": {"ovn_central_answer": {"exists": False}}}
-    rolled_out = {"ansible.builtin.set_fact": {"ovn_central_endpoints": {"southbound": ["tcp:192.0.2.1:6642"]}}}
+    rolled_out = {
+        "ansible.builtin.set_fact": {"ovn_central_cluster": {"endpoints": {"southbound": ["tcp:192.0.2.1:6642"]}}}
+    }
     playbook = short_dir / "play.yml"
     playbook.write_text(
         json.dumps(

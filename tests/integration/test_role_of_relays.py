@@ -23,7 +23,7 @@ PLAYBOOK = """
   tasks:
     - ansible.builtin.include_role:
         name: c5c3.ovn.ovn_central
-        tasks_from: kubernetes_names
+        tasks_from: kubernetes
 """
 SUDO = """#!/bin/sh
 shift 2
@@ -87,7 +87,7 @@ class NamedChassis:
         }
         _playbooks.write_inventory(self.root / "hosts.yml", groups, ansible_remote_tmp=str(self.root / "remote"))
         env = _playbooks.environment(self.root / "local", ANSIBLE_BECOME_ALLOW_SAME_USER="1")
-        done = _playbooks.run(["-i", "hosts.yml", "playbook.yml"], env, cwd=self.root)
+        done = _playbooks.run(["-i", "hosts.yml", "--check", "playbook.yml"], env, cwd=self.root)
         output = done.stdout + done.stderr
         assert "Traceback" not in output
         return done.returncode, re.sub(r"\s+", " ", output)

@@ -16,7 +16,7 @@ from .._api.ciphers import check_ciphers
 from .._api.names import CLIENT_CA_KEY
 from .._api.observer_settings import HEARTBEAT_SECONDS
 from .._base.databases import DATABASES, DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, PORTS, STEMS, Database
-from .._base.errors import InvalidInput
+from .._base.errors import InvalidInput, Refused
 from .._base.stop_budget import STOP_SECONDS
 from .._base.tls_options import DEFAULT_CIPHERS
 from .._daemons.northd_command import DEFAULT_THREADS, NorthdSettings, control_socket, northd_command
@@ -40,8 +40,10 @@ from .._raft.launcher_environment import LauncherSettings, launcher_environment
 from .._raft.sizing import Size, Timers, timers_for
 from .central_listeners import CentralListeners
 from .central_observer import observer_state
+from .cluster_source import FACT, specification_of_resource
 from .options import given_options, read_options
-from .variables import Variables, first_value
+from .pki import machine_certificates, makes_client_bundle, pod_security_of, share_certificates
+from .variables import Groups, Hostvars, Variables, first_value, members_of
 
 PREFIX = "ovn_central_"
 T = t.TypeVar("T")
@@ -164,8 +166,7 @@ class CentralClusterOptions:
     storage_class: str | None = None
     service_type: str | None = None
     tls_secret: str | None = None
-    cluster_from: str = "inventory"  # resource: `spec` is that of the OVNCluster that another client applies
-    for_machines: dict[str, t.Any] = dataclasses.field(default_factory=dict)  # what is given, and has no effect here
+    pod_security: str | None = None
 
     @classmethod
     def from_options(cls, given: t.Mapping[str, t.Any]) -> CentralClusterOptions:
@@ -265,16 +266,132 @@ def desired_state(
     }
 
 
+@dataclasses.dataclass(frozen=True)
+class CentralRolloutOptions:
+    """How a control plane in Kubernetes is reached and rolled out. Limits of time in seconds."""
+
+    kubeconfig: t.Any
+    context: str
+    namespace: str
+    cluster_name: str
+    cluster_domain: str
+    bootstrap: bool
+    northbound_cluster_id: str
+    southbound_cluster_id: str
+    restart: bool
+    allow_outage: bool
+    new_cluster: bool
+    accept_rollback: bool
+    accept_lost_disk: bool
+    break_lock: bool
+    force_conflicts: bool
+    lock_wait_timeout: int
+    rollout_timeout: int
+    if_locked: str
+
+    @property
+    def place(self) -> dict[str, t.Any]:
+        """Where the OVNCluster is, as modules take it."""
+        return {
+            "kubeconfig": self.kubeconfig or None,
+            "context": self.context or None,
+            "namespace": self.namespace,
+            "name": self.cluster_name,
+        }
+
+
+class DesiredCentralCluster(t.NamedTuple):
+    """A control plane in Kubernetes. `source` says where its specification comes from, as `ovn_cluster` takes it."""
+
+    spec: dict[str, t.Any]
+    source: dict[str, t.Any]
+    pod_security: str
+    chassis_certificates: list[dict[str, str]]  # of machines, if relays give chassis a role
+
+
+def desired_cluster(
+    options: CentralClusterOptions, host: str, variables: Variables, hostvars: Hostvars, groups: Groups
+) -> DesiredCentralCluster:
+    """Return the desired control plane in the cluster that `host` stands for; refuse options that do not fit it."""
+    shared = share_certificates(hostvars, groups)
+    resource: Variables = first_value(variables, FACT, default={})
+    read = specification_of_resource(str(first_value(variables, "ovn_cluster_from", default="inventory")), resource)
+    if read is not None:
+        options = dataclasses.replace(options, spec=read)
+    if not options.tls_secret:
+        name = first_value(variables, "ovn_cluster_name", default="ovn")
+        options = dataclasses.replace(options, tls_secret=f"{name}-tls")
+    if not options.members:
+        options = dataclasses.replace(options, members=members_of(groups, "ovn_central"))
+    given = options_for_machines(hostvars[host])
+    if problem := cluster_problem(options, host, for_machines=given, shared_certificates=shared):
+        raise Refused(f"{problem} Nothing was changed.")
+    has_bundle = makes_client_bundle(hostvars[host])
+    spec = (
+        cluster_spec(options, has_client_bundle=has_bundle, shared_certificates=shared)
+        if read is None
+        else options.spec
+    )
+    gives_role = bool((spec.get("relay") or {}).get("rbac"))
+    return DesiredCentralCluster(
+        spec=spec,
+        source={"spec_from": "options", "spec": spec} if read is None else {"spec_from": "resource"},
+        pod_security=options.pod_security or pod_security_of("central", hostvars, groups, host),
+        chassis_certificates=machine_certificates(hostvars, groups) if gives_role else [],
+    )
+
+
+def rollout_arguments(
+    options: CentralRolloutOptions, desired: DesiredCentralCluster, variables: Variables
+) -> dict[str, t.Any]:
+    """Return the arguments of `ovn_cluster`; those of an OVNCluster of another client are only right for what the run has read."""
+    resource: Variables = variables.get(FACT) or {} if desired.source["spec_from"] == "resource" else {}
+    return {
+        **options.place,
+        **desired.source,
+        "resource_uid": resource.get("uid"),
+        "resource_generation": resource.get("generation"),
+        "pod_security": desired.pod_security,
+        "cluster_domain": options.cluster_domain,
+        "bootstrap": "auto" if options.bootstrap else "forbid",
+        "northbound_cluster_id": options.northbound_cluster_id or None,
+        "southbound_cluster_id": options.southbound_cluster_id or None,
+        "restart": options.restart,
+        "allow_outage": options.allow_outage,
+        "new_cluster": options.new_cluster,
+        "accept_rollback": options.accept_rollback,
+        "accept_lost_disk": options.accept_lost_disk,
+        "break_lock": options.break_lock,
+        "force_conflicts": options.force_conflicts,
+        "lock_wait_timeout": options.lock_wait_timeout,
+        "wait_timeout": options.rollout_timeout,
+    }
+
+
+def certificate_name_problem(certificates: t.Iterable[Variables]) -> str:
+    """Return which certificate of a chassis has another name, empty if none; those that could not be read are left out.
+
+    A relay knows a chassis by that name, and one with another name could write nothing. `certificates` are results of `ovn_certificate` with their `item`.
+    """
+    for found in certificates:
+        name, chassis = found.get("installed_common_name"), found["item"]
+        if name and name != chassis["system_id"]:
+            return (
+                f"The certificate of {chassis['host']} has the name {name}, and its chassis is {chassis['system_id']}: with the role that relays give to "
+                "chassis it could write nothing. Issue one with that name (c5c3.ovn.hypervisors does), or set ovn_southbound_rbac to false. Nothing was "
+                "changed."
+            )
+    return ""
+
+
 def cluster_spec(
     options: CentralClusterOptions, *, has_client_bundle: bool = False, shared_certificates: bool = False
 ) -> dict[str, t.Any]:
-    """Return the specification of the OVNCluster: what the options say, and what `ovn_cluster_spec` says over that. That of another client stays as it is.
+    """Return the specification of the OVNCluster: what the options say, and what `ovn_cluster_spec` says over that.
 
     `has_client_bundle`: ovn_pki makes the Secret, with a bundle for the clients of the Southbound. `shared_certificates`: there are chassis whose certificate
     does not have their name, so that they could write nothing with a role.
     """
-    if options.cluster_from == "resource":
-        return options.spec
     storage = _given(size=options.storage_size, storageClass=options.storage_class)
     database = {
         "electionTimer": options.election_timer,
@@ -304,8 +421,17 @@ def cluster_spec(
     return merged
 
 
-def cluster_problem(options: CentralClusterOptions, host: str, *, shared_certificates: bool = False) -> str:
-    """Return why the options do not fit a control plane in Kubernetes, empty if they do. `shared_certificates`: as in `cluster_spec`."""
+def cluster_problem(
+    options: CentralClusterOptions,
+    host: str,
+    *,
+    for_machines: t.Mapping[str, t.Any] | None = None,
+    shared_certificates: bool = False,
+) -> str:
+    """Return why the options do not fit a control plane in Kubernetes, empty if they do.
+
+    `for_machines` are the options that were given and have no effect there. `shared_certificates`: as in `cluster_spec`.
+    """
     if shared_certificates and (options.spec.get("relay") or {}).get("rbac") and options.tls:
         return (
             f"relay.rbac is true in the specification of {host}, and nodes of a hypervisor cluster in ovn_hypervisors share a certificate, so they could "
@@ -316,7 +442,7 @@ def cluster_problem(options: CentralClusterOptions, host: str, *, shared_certifi
             "With ovn_backend kubernetes the group ovn_central has exactly one host, the cluster of the control plane."
             f" It has {', '.join(options.members)}."
         )
-    if given := given_options(options.for_machines):
+    if given := given_options(for_machines or {}):
         return (
             f"{', '.join(given)}: for machines only; on {host} (ovn_backend kubernetes) they have no effect. Take them out of the variables of {host}; "
             "settings of pods are fields of ovn_cluster_spec (docs/ovncluster.md)."

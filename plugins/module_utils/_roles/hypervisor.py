@@ -148,7 +148,7 @@ def find_control_plane(hostvars: Hostvars, given: Variables) -> dict[str, t.Any]
     central: Variables = hostvars[options.central_host] if is_known else {}
     is_cluster = backend_of(central) == "kubernetes"
     declared = [bool(declared_endpoints(given, f"ovn_{database}_endpoints")) for database in DATABASES]
-    published: Variables = central.get("ovn_central_endpoints") or {}
+    published: Variables = (central.get("ovn_central_cluster") or {}).get("endpoints") or {}
     answer = options.answer
     if not answer.get("endpoints") and published.get("southbound"):
         answer = {"exists": True, "endpoints": published}

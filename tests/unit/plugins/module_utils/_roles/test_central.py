@@ -11,26 +11,31 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.sizing import Size
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import central
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import (
     ONLY_MACHINES,
     CentralClusterOptions,
     CentralMachineOptions,
+    CentralRolloutOptions,
+    DesiredCentralCluster,
+    certificate_name_problem,
     cluster_problem,
     cluster_spec,
+    desired_cluster,
     desired_state,
     host_share,
     options_for_machines,
+    rollout_arguments,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import check_options
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.options import option_name, options_from
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.shared_variables import SPECIFICATION
 
 SPECS = Path(__file__).resolve().parents[5] / "roles/ovn_central/meta/argument_specs.yml"
-# A group of the inventory, a shared variable, and what the inventory gives of the options for machines
-NOT_OPTIONS = ("members", "cluster_from", "for_machines")
+# A group of the inventory
+NOT_OPTIONS = ("members",)
 ADDRESSES = {"c1": "192.0.2.11", "c2": "2001:db8::12", "c3": "c3"}
 
 
@@ -451,7 +456,7 @@ def test_no_replicas_are_refused_by_the_definition_not_left_out() -> None:
                     "ovn_central_log_level": "dbg",
                     "ovn_central_observer": False,
                     "ovn_central_packages": "",
-                }
+                },
             },
             "ovn_central_log_level, ovn_central_observer: for machines only; on k1 (ovn_backend kubernetes) they have no effect.",
         ),
@@ -459,7 +464,9 @@ def test_no_replicas_are_refused_by_the_definition_not_left_out() -> None:
     ],
 )
 def test_what_kubernetes_cannot_do_is_said(given: dict[str, t.Any], problem: str) -> None:
-    said = cluster_problem(cluster(given), "k1")
+    for_machines = given.get("for_machines")
+    options = cluster({name: value for name, value in given.items() if name != "for_machines"})
+    said = cluster_problem(options, "k1", for_machines=for_machines)
     assert problem in said
     assert bool(said) is bool(problem)
 
@@ -485,7 +492,7 @@ def test_each_option_has_an_effect_in_kubernetes_or_is_refused_there() -> None:
     refused = {*ONLY_MACHINES}
     tasks = "".join(path.read_text() for path in (role / "tasks").glob("kubernetes*.yml"))
     used = set(re.findall(r"\bovn_central_(\w+)", tasks)) | {
-        one.name for one in dataclasses.fields(CentralClusterOptions)
+        field.name for kind in (CentralClusterOptions, CentralRolloutOptions) for field in dataclasses.fields(kind)
     }
     assert refused <= options
     assert not refused & used
@@ -556,3 +563,148 @@ class TestCiphers:
     def test_a_cluster_has_the_default_of_its_ovncluster(self) -> None:
         assert "ciphers" not in cluster_spec(cluster({}))["tls"]
         assert cluster_spec(cluster({"tls_ciphers": "ECDHE+AESGCM"}))["tls"]["ciphers"] == "ECDHE+AESGCM"
+
+
+class TestDesiredCluster:
+    HOSTVARS: t.ClassVar[dict[str, dict[str, t.Any]]] = {
+        "k1": {"ovn_backend": "kubernetes"},
+        "k2": {"ovn_backend": "kubernetes"},
+        "h1": {},
+        "h2": {"ovn_system_id": "chassis2", "ovn_hypervisor_certificate": "/c.pem"},
+        "h3": {"ovn_hypervisor_state": "absent"},
+    }
+
+    def desired(
+        self,
+        given: dict[str, t.Any] | None = None,
+        variables: dict[str, t.Any] | None = None,
+        hypervisors: t.Sequence[str] = ("k2",),
+        **hosts: dict[str, t.Any],
+    ) -> DesiredCentralCluster:
+        hostvars = {name: {**known, **hosts.get(name, {})} for name, known in self.HOSTVARS.items()}
+        hostvars["k1"] |= variables or {}
+        groups = {"ovn_central": ["k1"], "ovn_hypervisors": list(hypervisors)}
+        return desired_cluster(cluster(given or {}), "k1", hostvars["k1"], hostvars, groups)
+
+    def test_specification_and_level_of_the_namespace(self) -> None:
+        desired = self.desired({"replicas": "1"})
+        assert desired.spec["northbound"]["replicas"] == 1
+        assert desired.spec["tls"]["certSecretRef"] == {"name": "ovn-tls"}
+        assert desired.source == {"spec_from": "options", "spec": desired.spec}
+        assert desired.pod_security == "privileged"
+        assert self.desired(hypervisors=()).pod_security == "restricted"
+        assert self.desired({"pod_security": "baseline"}).pod_security == "baseline"
+        assert self.desired({"members": []}) == self.desired()
+
+    @pytest.mark.parametrize(
+        ("given", "variables", "message"),
+        [
+            ({"members": ["k1", "k2"]}, {}, "exactly one host"),
+            ({}, {"ovn_central_log_level": "dbg"}, "ovn_central_log_level: for machines only"),
+            ({}, {"ovn_cluster_from": "resource"}, "the OVNCluster was not read in this run"),
+        ],
+    )
+    def test_options_that_do_not_fit_are_refused(
+        self, given: dict[str, t.Any], variables: dict[str, t.Any], message: str
+    ) -> None:
+        with pytest.raises((Refused, InvalidInput), match=rf"{message}.* Nothing was changed\.$"):
+            self.desired(given, variables)
+
+    @pytest.mark.parametrize(
+        ("variables", "given", "key"),
+        [
+            pytest.param({}, {}, "client-ca.crt", id="ovn_pki makes the Secret"),
+            pytest.param({"ovn_tls_secret": "a"}, {"tls_secret": "a"}, "client-ca.crt", id="with a name"),
+            pytest.param({"ovn_pki_kubernetes_secret_given": True}, {}, None, id="another owner makes it"),
+            pytest.param({"ovn_cluster_spec": {"tls": {"certSecretRef": {"name": "a"}}}}, {}, None, id="a named one"),
+            pytest.param(
+                {},
+                {"spec": {"tls": {"southboundClientCaConfigMapRef": {"name": "a"}}}},
+                None,
+                id="a ConfigMap in its place",
+            ),
+            pytest.param({"ovn_tls": False}, {"tls": False}, None, id="no TLS"),
+            pytest.param(
+                {"ovn_pki_kubernetes_secret_given": True},
+                {"spec": {"tls": {"southboundClientCaKey": "all.crt"}}},
+                "all.crt",
+                id="another owner makes one with such a key",
+            ),
+        ],
+    )
+    def test_only_a_secret_of_ours_has_a_bundle_of_clients(
+        self, variables: dict[str, t.Any], given: dict[str, t.Any], key: str | None
+    ) -> None:
+        assert self.desired(given, variables).spec["tls"].get("southboundClientCaKey") == key
+
+    def test_certificates_to_look_at_before_chassis_get_a_role(self) -> None:
+        machines = ("h1", "h2", "h3")
+        found = self.desired(hypervisors=machines).chassis_certificates
+        assert [(one["host"], one["system_id"], one["certificate"]) for one in found] == [
+            ("h1", "h1", "/etc/ovn/tls/chassis-cert.pem"),
+            ("h2", "chassis2", "/c.pem"),
+        ]
+        shared = self.desired(hypervisors=(*machines, "k2"), k2={"ovn_node_certificates": "shared"})
+        assert shared.chassis_certificates == []
+        assert self.desired({"southbound_rbac": False}, hypervisors=machines).chassis_certificates == []
+
+    def test_the_resource_of_another_client_is_taken_as_it_is(self) -> None:
+        read = {"spec": {"northbound": {"replicas": 5}}, "uid": "u", "generation": 7}
+        variables = {"ovn_cluster_from": "resource", "ovn_verify_cluster_resource": read}
+        desired = self.desired({"replicas": 3}, variables)
+        assert desired.spec == read["spec"]
+        arguments = rollout_arguments(ROLLOUT, desired, variables)
+        given = {name: arguments.get(name) for name in ("spec", "spec_from", "resource_uid", "resource_generation")}
+        assert given == {"spec": None, "spec_from": "resource", "resource_uid": "u", "resource_generation": 7}
+
+
+ROLLOUT = CentralRolloutOptions(
+    kubeconfig=None,
+    context="",
+    namespace="ovn-system",
+    cluster_name="ovn",
+    cluster_domain="cluster.local",
+    bootstrap=False,
+    northbound_cluster_id="",
+    southbound_cluster_id="id",
+    restart=True,
+    allow_outage=False,
+    new_cluster=False,
+    accept_rollback=False,
+    accept_lost_disk=False,
+    break_lock=False,
+    force_conflicts=False,
+    lock_wait_timeout=900,
+    rollout_timeout=600,
+    if_locked="fail",
+)
+
+
+def test_arguments_of_a_rollout() -> None:
+    desired = DesiredCentralCluster({}, {"spec_from": "options", "spec": {}}, "restricted", [])
+    arguments = rollout_arguments(ROLLOUT, desired, {"ovn_verify_cluster_resource": {"uid": "of a former run"}})
+    expected = {
+        "kubeconfig": None,
+        "name": "ovn",
+        "bootstrap": "forbid",
+        "northbound_cluster_id": None,
+        "southbound_cluster_id": "id",
+        "resource_uid": None,
+        "wait_timeout": 600,
+    }
+    assert {name: arguments[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("found", "refused"),
+    [
+        ({"installed_common_name": "other"}, True),
+        ({"installed_common_name": "h1"}, False),
+        ({"installed_common_name": ""}, False),
+        ({"unreachable": True}, False),
+    ],
+)
+def test_names_in_certificates_of_chassis(found: dict[str, t.Any], refused: bool) -> None:
+    problem = certificate_name_problem([{**found, "item": {"host": "h1", "system_id": "h1"}}])
+    assert ("The certificate of h1 has the name other" in problem) is refused
+    assert bool(problem) is refused

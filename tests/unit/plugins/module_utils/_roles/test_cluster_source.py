@@ -12,9 +12,10 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.declared import
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import (
     CentralClusterOptions,
     cluster_problem,
-    cluster_spec,
+    desired_cluster,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.cluster_source import (
+    FACT,
     encapsulation_types_of,
     find_source,
     machine_mappings,
@@ -171,9 +172,10 @@ def test_what_a_run_cannot_go_by(found: Object, text: str) -> None:
 
 
 def test_the_control_plane_has_the_specification_of_the_resource_alone() -> None:
-    options = CentralClusterOptions.from_options({"members": ["plane"], "cluster_from": "resource", "spec": SPEC})
-    assert cluster_spec(options, has_client_bundle=True) == SPEC
-    assert cluster_problem(options, "plane") == ""
+    variables = {"ovn_backend": "kubernetes", "ovn_cluster_from": "resource", FACT: READ}
+    options = CentralClusterOptions(["plane"], spec=SPEC)
+    groups = {"ovn_central": ["plane"]}
+    assert desired_cluster(options, "plane", variables, {"plane": variables}, groups).spec == SPEC
     assert "relay.rbac is true" in cluster_problem(options, "plane", shared_certificates=True)
 
 

@@ -257,7 +257,7 @@ def test_a_control_plane_in_kubernetes(options: dict[str, t.Any], asked: bool, s
 def test_endpoints_that_this_run_has_published(
     published: dict[str, str], answer: dict[str, t.Any], expected: tuple[bool, list[str], bool]
 ) -> None:
-    hosts = {**HOSTS, "k": {**HOSTS["k"], "ovn_central_endpoints": published}}
+    hosts = {**HOSTS, "k": {**HOSTS["k"], "ovn_central_cluster": {"endpoints": published}}}
     found = find_control_plane(hosts, {**OF_CLUSTER, "answer": answer})
     assert found["asked"]
     assert (found["published"], found["southbound"], bool(found["problem"])) == expected
