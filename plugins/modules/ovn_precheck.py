@@ -14,10 +14,6 @@ description:
 extends_documentation_fragment:
   - c5c3.ovn._attributes
   - c5c3.ovn._attributes.info_module
-attributes:
-  action:
-    description: Has an action plugin of the same name, which notes the clock of the control node before and after.
-    support: full
 options:
   local_addresses:
     description: Addresses or names that are to be addresses of the host.
@@ -142,10 +138,6 @@ facts:
       C(underlays) (of each local address), C(file_systems), C(kernel_modules), C(datapath) (as M(c5c3.ovn.ovn_host_info)
       returns it), C(packages), and C(clock) with the time of the host when the measuring
       C(began) and C(ended), seconds since 1970.
-  returned: success
-  type: dict
-control_clock:
-  description: The time of the control node before the module was C(sent) and after its result was C(received), seconds since 1970.
   returned: success
   type: dict
 """
