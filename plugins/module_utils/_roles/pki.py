@@ -28,9 +28,6 @@ Certificate = t.Literal["central", "chassis"]
 # Where the certificate of a chassis is if the options of the role ovn_hypervisor do not say it
 CHASSIS_FILES = {"private_key": "chassis-key.pem", "certificate": "chassis-cert.pem", "ca_certificate": "ca.pem"}
 
-# Options with the name of the Secret
-_SECRET_OPTIONS = {"ovn_pki": "ovn_pki_kubernetes_secret", "ovn_verify": "ovn_verify_tls_secret"}
-
 
 @dataclasses.dataclass(frozen=True)
 class Secret:
@@ -91,8 +88,8 @@ def _cluster_name(variables: Variables) -> str:
     return str(first_value(variables, "ovn_cluster_name", default="ovn"))
 
 
-def secret_of(variables: Variables, role: str = "ovn_pki") -> Secret:
-    """Return the Secret that the variables of a host name. `role` is the one whose option for its name counts before the shared variable."""
+def secret_of(variables: Variables) -> Secret:
+    """Return the Secret that the variables of a host name."""
     tls = _field(_specification(variables), "tls")
     named, issued = _field(tls, "certSecretRef", "name"), _field(tls, "certificates") == "operator"
     usual = first_value(variables, "ovn_tls_secret", default=f"{_cluster_name(variables)}-tls")
@@ -100,7 +97,7 @@ def secret_of(variables: Variables, role: str = "ovn_pki") -> Secret:
         kubeconfig=first_value(variables, "ovn_kubeconfig"),
         context=str(first_value(variables, "ovn_context")),
         namespace=str(first_value(variables, "ovn_namespace", default="ovn-system")),
-        name=str(first_value(variables, _SECRET_OPTIONS[role], default=named or usual)),
+        name=str(first_value(variables, "ovn_pki_kubernetes_secret", default=named or usual)),
         given=is_true(variables, "ovn_pki_kubernetes_secret_given", default=bool(named) or issued),
     )
 

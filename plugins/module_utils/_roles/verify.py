@@ -154,8 +154,7 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
         "raft_endpoints": {} if options.managed else {"northbound": northbound, "southbound": southbound},
         "only_endpoints": by_endpoints,
         "wait_for": wait_for if is_ours or options.foreign_heartbeat else "none",
-        "tls_secret": (found.get("tls_secret") if host == cluster else "")
-        or secret_of(variables, role="ovn_verify").name,
+        "tls_secret": (found.get("tls_secret") if host == cluster else "") or secret_of(variables).name,
         "run_directory": run_directory_of(variables),
         "sockets": {database: [socket_of(hostvars[asked_from], database)] for database in DATABASES}
         if asked_from and not by_endpoints

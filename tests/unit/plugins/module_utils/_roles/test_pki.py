@@ -39,13 +39,6 @@ def test_name_of_the_secret(variables: Vars, expected: str) -> None:
     assert pki.secret_of(variables).name == expected
 
 
-def test_the_role_that_asks_has_options_of_its_own() -> None:
-    variables = {"ovn_verify_tls_secret": "v", "ovn_namespace": "n", "ovn_pki_kubernetes_secret": "p"}
-    secret = pki.secret_of(variables, role="ovn_verify")
-    assert (secret.name, secret.namespace) == ("v", "n")
-    assert pki.secret_of(variables).name == "p"
-
-
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [
