@@ -53,7 +53,7 @@ class ActionModule(RoleAction):
         return (self.variables.get("ovn_pki_declared") or {}).get("pairs") or []
 
     def _check(self, options: CentralCheckOptions) -> dict[str, t.Any]:
-        refuse([problem] if (problem := membership_problem(self.host, options, self.groups)) else [])
+        refuse([problem] if (problem := membership_problem(self.host, options, self.groups, self.hostvars)) else [])
         machine = self._desired(options, {})
         packages = self.options(PackagesOptions, "ovn_packages", ovn_packages_names=machine.packages)
         questions = host_questions(machine, options, packages.versions, self._certificates())

@@ -48,5 +48,5 @@ class ActionModule(RoleAction):
             print_lines(kept)
         return {
             "changed": any(one["changed"] for one in results),
-            "diff": [one["diff"] for one in results if "diff" in one],
+            "diff": [diff for one in results for diff in one.get("diff") or ()],
         }

@@ -55,7 +55,7 @@ class ActionModule(RoleAction):
             print_lines(kept)
         return {
             "changed": any(one["changed"] for one in results),
-            "diff": [one["diff"] for one in results if "diff" in one],
+            "diff": [diff for one in results for diff in one.get("diff") or ()],
         }
 
     def _let_in_on(self, central: str) -> dict[str, t.Any]:

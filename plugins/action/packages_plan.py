@@ -15,6 +15,7 @@ class ActionModule(RoleAction):
     ROLE = "ovn_packages"
     ARGUMENTS: t.ClassVar[Specification] = {
         "refreshed": {"type": "bool", "default": False},
+        "compared": {"type": "bool", "default": False},
         "source_directory": {"type": "path", "required": True},
     }
 

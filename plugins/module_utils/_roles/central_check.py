@@ -62,7 +62,7 @@ def is_adoption(variables: Variables) -> bool:
     return is_true(variables, ADOPTION)
 
 
-def membership_problem(host: str, options: CentralCheckOptions, groups: Groups) -> str:
+def membership_problem(host: str, options: CentralCheckOptions, groups: Groups, hosts: t.Collection[str]) -> str:
     """Return why this host is none of the central hosts that this collection runs, empty if it is."""
     members = central_members(options.members, groups)
     if host not in members:
@@ -70,6 +70,8 @@ def membership_problem(host: str, options: CentralCheckOptions, groups: Groups) 
             f"{host} is no member of the control plane, whose members are {', '.join(members) or 'unknown'}. Put all of them into the group ovn_central, "
             "or name them in ovn_central_members. Nothing was changed."
         )
+    if unknown := [name for name in members if name not in hosts]:
+        return f"ovn_central_members has {', '.join(unknown)}, which the inventory does not have. Add it there, or take it out. Nothing was changed."
     if not options.managed:
         return (
             f"Others run the control plane of {host} (ovn_central_managed is false), so it is only read. To take it over, take ovn_central_managed out of "

@@ -6,7 +6,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._base.errors import Refused
+from .._base.errors import InvalidInput, Refused
+from .._base.inventory import as_list
 from .._host.adoption_problems import northd_order
 from .._raft.founding_report import note_witnesses, witness_report
 from .._raft.machine_plan import machine_plan
@@ -163,6 +164,10 @@ def search_share(
     """
     known = endpoints_of(members, hostvars, "southbound", "client", tls=options.tls)
     searched = hypervisors if options.witness_hosts is None else options.witness_hosts
+    if unknown := [name for name in searched if name not in hostvars]:
+        raise InvalidInput(
+            f"ovn_central_witness_hosts has {', '.join(unknown)}, which the inventory does not have. Add it there, or take it out."
+        )
     return [
         {"host": name, "options": _search_options(known, options, hostvars[name])}
         for name in host_share([*members, *searched], hosts, host)
@@ -174,7 +179,7 @@ def _search_options(known: list[str], options: RaftOptions, variables: Variables
         return {}
     database = first_value(variables, "ovn_hypervisor_openvswitch_database")
     return {
-        "own_endpoints": [*known, *first_value(variables, "ovn_southbound_endpoints", default=[])],
+        "own_endpoints": [*known, *as_list(first_value(variables, "ovn_southbound_endpoints", default=[]))],
         **({"openvswitch_database": database} if database else {}),
         "record_directories": list(dict.fromkeys([options.config_directory, _USUAL[0]])),
         "database_directories": list(dict.fromkeys([options.database_directory, _USUAL[1]])),

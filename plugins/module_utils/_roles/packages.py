@@ -47,6 +47,7 @@ def packages_plan(
         "manager": found["manager"],
         "source_files": [{"path": source[0], "content": source[1]}] if source else [],
         "compare": bool(options.equal_on) and not options.allow_mixed_versions,
+        "pinned": bool(options.versions),
         "warnings": [
             f'The key "{key}" of ovn_packages_versions matches no package, so it pins nothing. Correct or remove it.'
             for key in unmatched_keys(options.versions, known)
@@ -57,7 +58,9 @@ def packages_plan(
         packages = {name: Package(**values) for name, values in found["packages"].items()}
         plan = plan_packages(packages, desired, policy, found["interrupted"])
         due = any(plan[part] for part in ("install", "hold", "unhold", "repair"))
-        return {**plan, **common, "due": due}
+        # Between a check and its installation the lists of single hosts may have become newer.
+        compare = common["compare"] and not (arguments.get("compared") and plan["install"])
+        return {**plan, **common, "compare": compare, "due": due}
     missing = list(desired) if set(options.files) - set(found["paths"]) else []
     pinned = [f"{name}={version}" for name, version in desired.items() if version]
     asked = [
@@ -87,7 +90,8 @@ def mixed_versions_problem(plans: t.Mapping[str, t.Any], options: PackagesOption
     """
     plans = {host: plans.get(host) for host in options.equal_on}
     planned = {host: plan for host, plan in plans.items() if plan and "targets" in plan}  # not of a host that failed
-    if not (refreshed or options.versions or not any(plan["install"] for plan in planned.values())):
+    pinned = any(plan.get("pinned") for plan in planned.values())
+    if not (refreshed or pinned or not any(plan["install"] for plan in planned.values())):
         return ""
     found = mixed_versions(planned)
     return (

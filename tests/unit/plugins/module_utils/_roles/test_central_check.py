@@ -97,11 +97,12 @@ def test_machine_as_desired_is_not_due() -> None:
         ("c1", {}, ""),
         ("h1", {}, "h1 is no member of the control plane, whose members are c1, c2, c3"),
         ("c1", {"ovn_central_members": []}, "whose members are unknown. Put all of them into the group ovn_central"),
+        ("c1", {"ovn_central_members": ["c1", "c9"]}, "ovn_central_members has c9, which the inventory does not have"),
         ("c1", {"ovn_central_managed": "false"}, "Others run the control plane of c1 (ovn_central_managed is false)"),
     ],
 )
 def test_host_of_others_is_refused(host: str, variables: dict[str, t.Any], words: str) -> None:
-    problem = membership_problem(host, given(CentralCheckOptions, **variables), GROUPS)
+    problem = membership_problem(host, given(CentralCheckOptions, **variables), GROUPS, ["c1", "c2", "c3", "h1"])
     assert words in problem
     assert bool(problem) is bool(words)
 

@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import central_plan
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central_plan import (
     PlannedRun,
@@ -151,7 +151,7 @@ class TestRounds:
 class TestSearch:
     HOSTVARS: t.ClassVar[dict[str, dict[str, t.Any]]] = {
         **{name: {"ovn_address": f"192.0.2.{number}"} for number, name in enumerate(MEMBERS, 11)},
-        "h1": {"ovn_hypervisor_openvswitch_database": "unix:/db", "ovn_southbound_endpoints": ["ssl:192.0.2.9:6642"]},
+        "h1": {"ovn_hypervisor_openvswitch_database": "unix:/db", "ovn_southbound_endpoints": "ssl:192.0.2.9:6642"},
         "h2": {"ovn_hypervisor_state": "gone"},
         "k1": {"ovn_backend": "kubernetes"},
     }
@@ -164,6 +164,10 @@ class TestSearch:
         shares = [list(self.share(host)) for host in MEMBERS]
         assert shares == [["c1", "h1"], ["c2", "h2"], ["c3", "k1"]]
         assert list(self.share("c1", witness_hosts=[])) == ["c1"]
+
+    def test_host_outside_the_inventory_is_refused(self) -> None:
+        with pytest.raises(InvalidInput, match="ovn_central_witness_hosts has old1, which the inventory does not have"):
+            self.share("c1", witness_hosts=["old1"])
 
     def test_own_endpoints_and_usual_directories(self) -> None:
         assert self.share("c1")["h1"] == {

@@ -102,6 +102,15 @@ def test_plans_are_compared_unless_mixed_versions_are_allowed(
     assert packages_plan(FOUND, equal_on=equal_on, allow_mixed_versions=allowed)["compare"] is expected
 
 
+@pytest.mark.parametrize(("installed", "compare"), [("", False), ("1-1", True)])
+def test_versions_that_were_compared_are_not_compared_with_other_lists(installed: str, compare: bool) -> None:
+    """Between a check and the installation the lists of one host may have been refreshed."""
+    package = {"installed": installed, "held": False, "needs": {}, "candidate": "1-1", "obtainable": {"1-1": {}}}
+    found, arguments = {**FOUND, "packages": {"ovn-host": package}}, {**ARGUMENTS, "compared": True}
+    plan = packages.packages_plan(found, options_with(equal_on=["a"]), "a", {}, arguments)
+    assert (bool(plan["install"]), plan["compare"]) == (not installed, compare)
+
+
 @pytest.mark.parametrize(
     ("install", "versions", "refreshed", "refused"),
     [
@@ -115,10 +124,16 @@ def test_versions_that_would_differ_are_refused(
     install: list[str], versions: dict[str, str], refreshed: bool, refused: bool
 ) -> None:
     plans = {
-        host: {"targets": {"ovn-host": version}, "changed_packages": ["ovn-host"], "install": install}
+        # Of one host alone a version is pinned: what it gets is compared with the others.
+        host: {
+            "targets": {"ovn-host": version},
+            "changed_packages": ["ovn-host"],
+            "install": install,
+            "pinned": bool(versions) and host == "b",
+        }
         for host, version in (("a", "1-1"), ("b", "2-1"))
     }
-    options = options_with(equal_on=["a", "b", "c"], versions=versions)
+    options = options_with(equal_on=["a", "b", "c"])
     problem = mixed_versions_problem(plans, options, refreshed=refreshed)
     assert problem.startswith("ovn-host would be 1 on a and 2 on b. Members of one Raft cluster" if refused else "")
     assert bool(problem) is refused
