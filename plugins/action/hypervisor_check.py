@@ -9,12 +9,12 @@ import typing as t
 from ..module_utils._base.errors import Refused
 from ..module_utils._roles.hypervisor_check import (
     HypervisorOptions,
+    SingleRunOptions,
     described_machine,
     desired_machine,
     has_resource,
     host_questions,
     judge_machine,
-    machine_problem,
     southbound_to_ask,
 )
 from ..module_utils._roles.hypervisor_cluster import (
@@ -37,7 +37,7 @@ class ActionModule(HypervisorAction):
 
     def _check_cluster(self) -> dict[str, t.Any]:
         options, desired = self.desired_hypervisors()
-        given = self.misplaced(HypervisorOptions, HypervisorClusterOptions)
+        given = self.misplaced(HypervisorOptions, HypervisorClusterOptions, SingleRunOptions)
         for_machines = sorted([*given, *variables_for_machines(self.host, self.variables, self.groups)])
         problem = hypervisors_problem(self.host, options.state, for_machines)
         if problem:
@@ -63,9 +63,6 @@ class ActionModule(HypervisorAction):
         if not present:  # a machine that is removed is not compared, and one that is dead not contacted
             described = described_machine(machine, options)
             return {**described, **asks, "warnings": [], "removed_chassis": machine.chassis.system_id}
-        problem = machine_problem(self.host, self.misplaced(HypervisorClusterOptions, HypervisorOptions))
-        if problem:
-            raise Refused(problem)
         packages = self.options(PackagesOptions, "ovn_packages", ovn_packages_names=machine.packages)
         declared = self.variables.get("ovn_pki_declared") or {}
         found = self.call(

@@ -125,7 +125,7 @@ class RoleAction(ActionBase, abc.ABC):
         values = check_options(self.host, {**shared, **own}, Overlaid(given, self.variables))
         return options_from(kind, values, f"{name}_")
 
-    def misplaced(self, other: type[Options], own: type[Options]) -> list[str]:
+    def misplaced(self, other: type[Options], *own: type[t.Any]) -> list[str]:
         """Return the options of the role that the host has, and that only the `other` backend reads."""
         return misplaced_options(self.options(other), own, self._specifications[self.ROLE], f"{self.ROLE}_")
 
@@ -191,9 +191,12 @@ class RoleAction(ActionBase, abc.ABC):
         return found
 
     def call_cluster(self, module: str, **arguments: t.Any) -> dict[str, t.Any]:
-        """Return the result of a module for the Kubernetes cluster that the host stands for."""
+        """Return the result of a module for the Kubernetes cluster that the host stands for. Its kubeconfig may be in a vault."""
         access = self.options(ClusterAccess)
-        return self.call(module, kubeconfig=access.kubeconfig or None, context=access.context or None, **arguments)
+        kubeconfig = access.kubeconfig or None
+        if isinstance(kubeconfig, str) and os.path.isfile(kubeconfig):
+            kubeconfig = str(self._loader.get_real_file(os.path.abspath(kubeconfig), decrypt=True))
+        return self.call(module, kubeconfig=kubeconfig, context=access.context or None, **arguments)
 
     def apply_objects(self, objects: t.Sequence[dict[str, t.Any]], **options: t.Any) -> dict[str, t.Any]:
         """Apply objects to that cluster, or delete them with `state="absent"`, and wait until that is done."""

@@ -426,16 +426,6 @@ def has_resource(variables: Variables) -> bool:
     return bool(first_value(variables, "ovn_hypervisor_kubeconfig", "ovn_hypervisor_context"))
 
 
-def machine_problem(host: str, for_clusters: t.Sequence[str]) -> str:
-    """Return why the options of a machine forbid a run, empty if they do not. `for_clusters` are those that only a cluster can have."""
-    if not for_clusters:
-        return ""
-    return (
-        f"{', '.join(for_clusters)}: for Kubernetes clusters only; {host} is a machine (ovn_backend host), where nothing would be done with it. Take it out "
-        f"of the variables and groups of {host}, or limit the run to the cluster that needs it. Nothing was changed."
-    )
-
-
 @dataclasses.dataclass(frozen=True)
 class SingleRunOptions:
     """Options for one run that a person watches. To remove a chassis is a decision for one run as well."""

@@ -74,15 +74,15 @@ def option_name(prefix: str, field: str) -> str:
 
 def misplaced_options(
     given: DataclassInstance,
-    own: type[DataclassInstance],
+    own: t.Sequence[type[DataclassInstance]],
     specification: t.Mapping[str, t.Mapping[str, t.Any]],
     prefix: str,
 ) -> list[str]:
     """Return the options of a role that have another value than their default, and that only the other backend has.
 
-    `given` are the options of the other backend with the values of this host, `own` is the class of those that count here.
+    `given` are the options of the other backend with the values of this host, `own` are the classes of those that count here.
     """
-    counting = option_names(own, prefix)
+    counting = {name for kind in own for name in option_names(kind, prefix)}
     values = {option_name(prefix, field.name): getattr(given, field.name) for field in dataclasses.fields(given)}
     values = {name: value for name, value in values.items() if name in specification and name not in counting}
     return sorted(name for name in given_options(values) if values[name] != specification[name].get("default"))
