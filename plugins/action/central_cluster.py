@@ -26,7 +26,7 @@ class ActionModule(PrintsProgress, RoleAction):
     def step(self) -> dict[str, t.Any]:
         options, rollout = self.options(CentralClusterOptions), self.options(CentralRolloutOptions, alone=True)
         desired = desired_cluster(options, self.host, self.variables, self.hostvars, self.groups)
-        if problem := certificate_name_problem(self.arguments["chassis"]):
+        if problem := desired.problem or certificate_name_problem(self.arguments["chassis"]):
             raise Refused(problem)
         try:
             with self.printed_progress(self._task_vars):
@@ -37,4 +37,6 @@ class ActionModule(PrintsProgress, RoleAction):
             raise
         if changes := [*found.get("steps", ()), *changed_objects(found["objects"])]:
             print_lines("\n".join([f"{self.host}:", *changes]))
-        return {"endpoints": {}, **found, "busy": ""}
+        # Not the resource and what members answered: ansible-core 2.16 renders the whole of it for each host that looks for the endpoints.
+        read = {name: found[name] for name in ("changed", "steps", "objects", "diff") if name in found}
+        return {"endpoints": found.get("endpoints") or {}, **read, "busy": ""}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..module_utils._base.errors import Refused
 from ..module_utils._roles.central import CentralClusterOptions, CentralRolloutOptions, desired_cluster
 from ..module_utils._roles.option_types import Specification
 from ..plugin_utils._role_action import RoleAction
@@ -17,6 +18,8 @@ class ActionModule(RoleAction):
     def step(self) -> dict[str, t.Any]:
         options, rollout = self.options(CentralClusterOptions), self.options(CentralRolloutOptions, alone=True)
         desired = desired_cluster(options, self.host, self.variables, self.hostvars, self.groups)
+        if desired.problem:
+            raise Refused(desired.problem)
         if not (self.arguments["reads_cluster"] and desired.chassis_certificates):
             return {"chassis": []}
         found = self.call("c5c3.ovn.ovn_cluster_info", **rollout.place, cluster_domain=rollout.cluster_domain)

@@ -16,7 +16,7 @@ from .._api.ciphers import check_ciphers
 from .._api.names import CLIENT_CA_KEY
 from .._api.observer_settings import HEARTBEAT_SECONDS
 from .._base.databases import DATABASES, DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, PORTS, STEMS, Database
-from .._base.errors import InvalidInput, Refused
+from .._base.errors import InvalidInput
 from .._base.stop_budget import STOP_SECONDS
 from .._base.tls_options import DEFAULT_CIPHERS
 from .._daemons.northd_command import DEFAULT_THREADS, NorthdSettings, control_socket, northd_command
@@ -303,6 +303,7 @@ class CentralRolloutOptions:
 class DesiredCentralCluster(t.NamedTuple):
     """A control plane in Kubernetes. `source` says where its specification comes from, as `ovn_cluster` takes it."""
 
+    problem: str  # why the options do not fit; the precheck goes on
     spec: dict[str, t.Any]
     source: dict[str, t.Any]
     pod_security: str
@@ -312,7 +313,7 @@ class DesiredCentralCluster(t.NamedTuple):
 def desired_cluster(
     options: CentralClusterOptions, host: str, variables: Variables, hostvars: Hostvars, groups: Groups
 ) -> DesiredCentralCluster:
-    """Return the desired control plane in the cluster that `host` stands for; refuse options that do not fit it."""
+    """Return the desired control plane in the cluster that `host` stands for."""
     shared = share_certificates(hostvars, groups)
     resource: Variables = first_value(variables, FACT, default={})
     read = specification_of_resource(str(first_value(variables, "ovn_cluster_from", default="inventory")), resource)
@@ -324,8 +325,7 @@ def desired_cluster(
     if not options.members:
         options = dataclasses.replace(options, members=members_of(groups, "ovn_central"))
     given = options_for_machines(hostvars[host])
-    if problem := cluster_problem(options, host, for_machines=given, shared_certificates=shared):
-        raise Refused(f"{problem} Nothing was changed.")
+    problem = cluster_problem(options, host, for_machines=given, shared_certificates=shared)
     has_bundle = makes_client_bundle(hostvars[host])
     spec = (
         cluster_spec(options, has_client_bundle=has_bundle, shared_certificates=shared)
@@ -334,6 +334,7 @@ def desired_cluster(
     )
     gives_role = bool((spec.get("relay") or {}).get("rbac"))
     return DesiredCentralCluster(
+        problem=f"{problem} Nothing was changed." if problem else "",
         spec=spec,
         source={"spec_from": "options", "spec": spec} if read is None else {"spec_from": "resource"},
         pod_security=options.pod_security or pod_security_of("central", hostvars, groups, host),
@@ -369,19 +370,20 @@ def rollout_arguments(
 
 
 def certificate_name_problem(certificates: t.Iterable[Variables]) -> str:
-    """Return which certificate of a chassis has another name, empty if none; those that could not be read are left out.
+    """Return which certificates of chassis have another name, one line for each; those that could not be read are left out.
 
     A relay knows a chassis by that name, and one with another name could write nothing. `certificates` are results of `ovn_certificate` with their `item`.
     """
+    problems = []
     for found in certificates:
         name, chassis = found.get("installed_common_name"), found["item"]
         if name and name != chassis["system_id"]:
-            return (
+            problems.append(
                 f"The certificate of {chassis['host']} has the name {name}, and its chassis is {chassis['system_id']}: with the role that relays give to "
                 "chassis it could write nothing. Issue one with that name (c5c3.ovn.hypervisors does), or set ovn_southbound_rbac to false. Nothing was "
                 "changed."
             )
-    return ""
+    return "\n".join(problems)
 
 
 def cluster_spec(

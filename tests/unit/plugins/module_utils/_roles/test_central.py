@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.sizing import Size
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import central
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import (
@@ -601,14 +601,20 @@ class TestDesiredCluster:
         [
             ({"members": ["k1", "k2"]}, {}, "exactly one host"),
             ({}, {"ovn_central_log_level": "dbg"}, "ovn_central_log_level: for machines only"),
-            ({}, {"ovn_cluster_from": "resource"}, "the OVNCluster was not read in this run"),
         ],
     )
-    def test_options_that_do_not_fit_are_refused(
+    def test_options_that_do_not_fit_are_a_problem_of_one_that_is_desired(
         self, given: dict[str, t.Any], variables: dict[str, t.Any], message: str
     ) -> None:
-        with pytest.raises((Refused, InvalidInput), match=rf"{message}.* Nothing was changed\.$"):
-            self.desired(given, variables)
+        desired = self.desired(given, variables)
+        assert message in desired.problem
+        assert desired.problem.endswith(" Nothing was changed.")
+        assert desired.source["spec"]
+        assert self.desired().problem == ""
+
+    def test_resource_that_was_not_read_is_refused(self) -> None:
+        with pytest.raises(InvalidInput, match=r"the OVNCluster was not read in this run.* Nothing was changed\.$"):
+            self.desired({}, {"ovn_cluster_from": "resource"})
 
     @pytest.mark.parametrize(
         ("variables", "given", "key"),
@@ -681,7 +687,7 @@ ROLLOUT = CentralRolloutOptions(
 
 
 def test_arguments_of_a_rollout() -> None:
-    desired = DesiredCentralCluster({}, {"spec_from": "options", "spec": {}}, "restricted", [])
+    desired = DesiredCentralCluster("", {}, {"spec_from": "options", "spec": {}}, "restricted", [])
     arguments = rollout_arguments(ROLLOUT, desired, {"ovn_verify_cluster_resource": {"uid": "of a former run"}})
     expected = {
         "kubeconfig": None,
@@ -699,12 +705,16 @@ def test_arguments_of_a_rollout() -> None:
     ("found", "refused"),
     [
         ({"installed_common_name": "other"}, True),
-        ({"installed_common_name": "h1"}, False),
+        ({}, False),
         ({"installed_common_name": ""}, False),
         ({"unreachable": True}, False),
     ],
 )
 def test_names_in_certificates_of_chassis(found: dict[str, t.Any], refused: bool) -> None:
-    problem = certificate_name_problem([{**found, "item": {"host": "h1", "system_id": "h1"}}])
-    assert ("The certificate of h1 has the name other" in problem) is refused
+    named = (
+        {"installed_common_name": host, **found, "item": {"host": host, "system_id": host}} for host in ("h1", "h2")
+    )
+    problem = certificate_name_problem(named)
+    for host in ("h1", "h2"):
+        assert (f"The certificate of {host} has the name other" in problem) is refused
     assert bool(problem) is refused
