@@ -49,6 +49,7 @@ CALLS: dict[str, dict[str, list[Object]]] = {
         "c5c3.ovn.ovn_raft_info": [{"database": "southbound", "cluster": "ovn"}],
         "c5c3.ovn.ovn_raft_status": [{"database": "southbound", "cluster": "ovn"}],
         "c5c3.ovn.ovn_test_network": [{"cluster": "ovn", "timeout": 1}],
+        "c5c3.ovn.ovn_tls_secret": [{"name": "a", "namespace": "default", "cluster_name": "ovn", "place": "Secret a"}],
         "kubernetes.core.k8s_info": [{"kind": "Secret", "namespace": "default"}],
     },
     "ovsdb": {
