@@ -1,6 +1,6 @@
 """Members in containers of a real Docker: servers with a root directory, sockets and a volume of their own, which the engine starts again.
 
-The engine is one of the tests' own, without bridges and packet filters; systemd is what `_foreign.py` makes of it.
+The engine is one of the tests' own, without packet filters; systemd is what `_foreign.py` makes of it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class Engine:
         self.root = Path(tempfile.mkdtemp(prefix="docker-"))
         self.environment = {"DOCKER_HOST": f"unix://{self.root}/socket"}
         self._process = t.cast("subprocess.Popen[bytes] | None", None)
-        self._options = ["--iptables=false", "--ip6tables=false", "--bridge=none", "--storage-driver=vfs"]
+        # With --bridge=none an engine deletes docker0, which is that of the host's engine (moby, removeDefaultBridgeInterface).
+        self._bridge = self.root.name
+        self._options = ["--iptables=false", "--ip6tables=false", f"--bridge={self._bridge}", "--storage-driver=vfs"]
         if not _has_capability(_SYS_RESOURCE):
             subprocess.run(
                 [_TESTBED / "node-image/build", "runc-wrapper"], check=True, capture_output=True, timeout=within(300)
@@ -51,6 +53,9 @@ class Engine:
             ]
 
     def start(self) -> None:
+        subprocess.run(
+            ["ip", "link", "add", self._bridge, "type", "bridge"], check=False, capture_output=True, timeout=10
+        )
         paths = {"data-root": "data", "exec-root": "exec", "pidfile": "pid"}
         options = [*self._options, *(f"--{option}={self.root}/{path}" for option, path in paths.items())]
         with (self.root / "log").open("ab") as log:
@@ -88,6 +93,7 @@ class Engine:
             if names:
                 self.run("rm", "--force", "--volumes", *names)
         self.stop()
+        subprocess.run(["ip", "link", "delete", self._bridge], check=False, capture_output=True, timeout=10)
         shutil.rmtree(self.root, ignore_errors=True)
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
