@@ -19,7 +19,7 @@ from .judge_software import not_tested, ovn_version
 from .measured import Limits, MeasuredHost
 from .report import judge, report
 
-_MACHINE, _CLUSTER = "ovn_precheck_measured", ("ovn_central_precheck", "ovn_hypervisor_precheck")
+_MACHINE, _CLUSTER = "ovn_precheck_measured", ("ovn_central_precheck", "ovn_precheck_hypervisors")
 _CENTRAL = "ovn_precheck_central"
 _GROUPS = ("ovn_central", "ovn_hypervisors")
 

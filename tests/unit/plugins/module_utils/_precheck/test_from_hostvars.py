@@ -98,13 +98,13 @@ def test_options_in_any_spelling() -> None:
 def test_findings_of_a_cluster_are_among_the_others() -> None:
     one = {"code": "central_count", "object": "namespace ovn-system", "cause": "even.", "next_step": "Use 3."}
     assert (
-        lines(rack1={"ovn_central_precheck": {"findings": [one]}, "ovn_hypervisor_precheck": {"skipped": True}})[1]
+        lines(rack1={"ovn_central_precheck": {"findings": [one]}, "ovn_precheck_hypervisors": {"skipped": True}})[1]
         == "central_count rack1 namespace ovn-system: even. Use 3."
     )
     unseen = {"findings": [], "facts": {"not_tested": [{"what": "quota", "cause": "not readable"}]}}
-    both = {"ovn_central_precheck": unseen, "ovn_hypervisor_precheck": unseen}
+    both = {"ovn_central_precheck": unseen, "ovn_precheck_hypervisors": unseen}
     assert lines(rack1=both)[1:] == ["Not tested: rack1 quota: not readable"]
-    failed = {"ovn_hypervisor_precheck": {"msg": "no kubeconfig."}}
+    failed = {"ovn_precheck_hypervisors": {"msg": "no kubeconfig."}}
     assert lines(rack1=failed)[1].startswith("not_measured rack1: the check failed: no kubeconfig. ")
 
 
