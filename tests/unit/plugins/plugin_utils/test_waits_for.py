@@ -38,7 +38,6 @@ CASES: list[tuple[str, dict[str, t.Any], str]] = [
     ("ovn_database", NB, "the northbound database to show its settings"),
     ("ovn_ping", {"targets": [{"name": "a"}, {"name": "b"}]}, "answers of a, b"),
     ("ovn_ping", {"targets": []}, ""),
-    ("ovn_precheck", {}, "the ports of other hosts, the archives and Open vSwitch to answer"),
     ("ovn_raft_member", NB, "the northbound member on this host to answer"),
     ("ovn_raft_member", {**NB, "state": "examined"}, "the northbound member on this host to answer"),
     ("ovn_raft_member", {**NB, "state": "started"}, "the northbound member on this host to take part in its cluster"),
