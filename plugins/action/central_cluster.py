@@ -38,5 +38,6 @@ class ActionModule(PrintsProgress, RoleAction):
         if changes := [*found.get("steps", ()), *changed_objects(found["objects"])]:
             print_lines("\n".join([f"{self.host}:", *changes]))
         # Not the resource and what members answered: ansible-core 2.16 renders the whole of it for each host that looks for the endpoints.
-        read = {name: found[name] for name in ("changed", "steps", "objects", "diff") if name in found}
+        names = ["changed", "steps", "objects", "diff"]
+        read = {name: found[name] for name in names if name in found}
         return {"endpoints": found.get("endpoints") or {}, **read, "busy": ""}
