@@ -24,7 +24,7 @@ from ..module_utils._roles.central_check import (
 from ..module_utils._roles.central_plan import sizes_matter
 from ..module_utils._roles.hypervisor_check import refuse
 from ..module_utils._roles.option_types import Specification
-from ..module_utils._roles.packages import PackagesOptions, packages_plan
+from ..module_utils._roles.packages import IN_A_CHECK, PackagesOptions, packages_plan
 from ..module_utils._roles.variables import Variables
 from ..plugin_utils._role_action import RoleAction
 
@@ -80,8 +80,7 @@ class ActionModule(RoleAction):
             equal_on=central_members(options.members, self.groups),
             allow_mixed_versions=options.allow_mixed_versions,
         )
-        arguments = {"refreshed": False, "source_directory": "/etc/apt/sources.list.d"}
-        return packages_plan(found["packages"], packages, self.host, self.variables, arguments)
+        return packages_plan(found["packages"], packages, self.host, self.variables, IN_A_CHECK)
 
     def _again(self, options: CentralCheckOptions, *, compare: bool) -> dict[str, t.Any]:
         """Return the check with the sizes of the databases, which are known by now; with `compare`, what they and a package source add is compared."""

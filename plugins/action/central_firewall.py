@@ -46,7 +46,4 @@ class ActionModule(RoleAction):
             results.append(self.call("c5c3.ovn.ovn_firewall", state="absent", keep_for=options["keep_for"]))
         if kept := next((text for one in results if (text := firewall_kept(one, self.host))), ""):
             print_lines(kept)
-        return {
-            "changed": any(one["changed"] for one in results),
-            "diff": [diff for one in results for diff in one.get("diff") or ()],
-        }
+        return self.merged(results)

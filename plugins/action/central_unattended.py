@@ -7,6 +7,7 @@ import dataclasses
 import typing as t
 
 from ..module_utils._base.errors import Refused
+from ..module_utils._roles.options import unattended_problem
 from ..plugin_utils._role_action import RoleAction
 
 
@@ -28,12 +29,7 @@ class ActionModule(RoleAction):
     _requires_connection = False
 
     def step(self) -> dict[str, t.Any]:
-        given = dataclasses.asdict(self.options(SingleRunOptions))
-        names = [f"ovn_central_{name}" for name, value in given.items() if value]
-        if names:
-            raise Refused(
-                f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} set for {self.host}. Each is meant for one run that somebody watches, so an "
-                "unattended one does not start with it. Take it out of the inventory, and give it to a run of c5c3.ovn.site with -e where it is needed. "
-                "Nothing was changed."
-            )
+        problem = unattended_problem(self.host, self.options(SingleRunOptions), "ovn_central_", "c5c3.ovn.site")
+        if problem:
+            raise Refused(problem)
         return {}

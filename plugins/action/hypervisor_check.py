@@ -22,7 +22,7 @@ from ..module_utils._roles.hypervisor_cluster import (
     hypervisors_problem,
     variables_for_machines,
 )
-from ..module_utils._roles.packages import PackagesOptions, packages_plan
+from ..module_utils._roles.packages import IN_A_CHECK, PackagesOptions, packages_plan
 from ..plugin_utils._hypervisor_action import HypervisorAction
 
 
@@ -77,8 +77,7 @@ class ActionModule(HypervisorAction):
             allow_downgrade=options.allow_package_downgrade,
             downgrade_option="ovn_hypervisor_allow_package_downgrade",
         )
-        arguments = {"refreshed": False, "source_directory": "/etc/apt/sources.list.d"}
-        plan = packages_plan(found["packages"], packages, self.host, self.variables, arguments)
+        plan = packages_plan(found["packages"], packages, self.host, self.variables, IN_A_CHECK)
         described = described_machine(machine, options)
         judged = judge_machine(self.host, machine, options, found, plan, self.variables)
         result = {**described, **asks, **judged, "warnings": [*described["warnings"], *plan["warnings"]]}

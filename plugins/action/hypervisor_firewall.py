@@ -53,10 +53,7 @@ class ActionModule(RoleAction):
         reported = (self.variables.get("ovn_hypervisor_check") or {}).get("firewall_kept")
         if kept and (shows or not reported):
             print_lines(kept)
-        return {
-            "changed": any(one["changed"] for one in results),
-            "diff": [diff for one in results for diff in one.get("diff") or ()],
-        }
+        return self.merged(results)
 
     def _let_in_on(self, central: str) -> dict[str, t.Any]:
         """Let the hypervisors of the inventory in on a central host, to which the task is delegated."""

@@ -6,7 +6,8 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._base.errors import Refused
-from ..module_utils._roles.hypervisor_check import SingleRunOptions, unattended_problem
+from ..module_utils._roles.hypervisor_check import SingleRunOptions
+from ..module_utils._roles.options import unattended_problem
 from ..plugin_utils._hypervisor_action import HypervisorAction
 
 
@@ -16,7 +17,8 @@ class ActionModule(HypervisorAction):
     _requires_connection = False
 
     def step(self) -> dict[str, t.Any]:
-        problem = unattended_problem(self.host, self.options(SingleRunOptions, alone=True))
+        options = self.options(SingleRunOptions, alone=True)
+        problem = unattended_problem(self.host, options, "ovn_hypervisor_", "c5c3.ovn.hypervisors")
         if problem:
             raise Refused(problem)
         return {}

@@ -190,6 +190,14 @@ class RoleAction(ActionBase, abc.ABC):
             raise OvnError(str(found.get("msg", f"{module} failed without a message")), **details)
         return found
 
+    @staticmethod
+    def merged(results: t.Sequence[t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
+        """Return whether one of these results of modules changed something, and the differences of all of them, one after the other."""
+        return {
+            "changed": any(one["changed"] for one in results),
+            "diff": [diff for one in results for diff in one.get("diff") or ()],
+        }
+
     def call_cluster(self, module: str, **arguments: t.Any) -> dict[str, t.Any]:
         """Return the result of a module for the Kubernetes cluster that the host stands for. Its kubeconfig may be in a vault."""
         access = self.options(ClusterAccess)

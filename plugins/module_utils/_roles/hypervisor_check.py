@@ -436,18 +436,6 @@ class SingleRunOptions:
     force_conflicts: bool
 
 
-def unattended_problem(host: str, options: SingleRunOptions) -> str:
-    """Return which options an unattended run does not start with, empty if none is set."""
-    given = dataclasses.asdict(options)
-    found = [f"ovn_hypervisor_{name}" for name, value in given.items() if value not in (False, "present")]
-    if not found:
-        return ""
-    return (
-        f"{', '.join(found)} {'is' if len(found) == 1 else 'are'} set for {host}. Each is meant for one run that somebody watches, so an unattended one does "
-        "not start with it. Take it out of the inventory, and give it to a run of c5c3.ovn.hypervisors with -e where it is needed. Nothing was changed."
-    )
-
-
 def refuse(problems: t.Sequence[str]) -> None:
     """Raise `InvalidInput` with one line for each problem, if there is one."""
     if problems:

@@ -88,6 +88,18 @@ def misplaced_options(
     return sorted(name for name in given_options(values) if values[name] != specification[name].get("default"))
 
 
+def unattended_problem(host: str, options: DataclassInstance, prefix: str, playbook: str) -> str:
+    """Return which options for a single run an unattended one does not start with, empty if none is set. A person gives them to `playbook`."""
+    given = dataclasses.asdict(options)
+    found = [f"{prefix}{name}" for name, value in given.items() if value not in (False, "present")]
+    if not found:
+        return ""
+    return (
+        f"{', '.join(found)} {'is' if len(found) == 1 else 'are'} set for {host}. Each is meant for one run that somebody watches, so an unattended one does "
+        f"not start with it. Take it out of the inventory, and give it to a run of {playbook} with -e where it is needed. Nothing was changed."
+    )
+
+
 def read_options(options: type[Options], given: t.Mapping[str, t.Any], prefix: str) -> Options:
     """Return the dataclass `options` with what is given for its fields; an empty text is absent, like None, and then the field's default counts.
 

@@ -14,6 +14,13 @@ from .variables import Variables, is_true
 
 _OF_ROLES = ("ovn_central_packages", "ovn_hypervisor_packages", "ovn_pki_packages")  # packages, or a text with commas
 
+# The arguments of `packages_plan` where a role checks a host before its first change
+IN_A_CHECK: Variables = {
+    "refreshed": False,
+    "compared": False,
+    "source_directory": "/etc/apt/sources.list.d",
+}
+
 
 @dataclasses.dataclass(frozen=True)
 class PackagesOptions:
@@ -59,7 +66,7 @@ def packages_plan(
         plan = plan_packages(packages, desired, policy, found["interrupted"])
         due = any(plan[part] for part in ("install", "hold", "unhold", "repair"))
         # Between a check and its installation the lists of single hosts may have become newer.
-        compare = common["compare"] and not (arguments.get("compared") and plan["install"])
+        compare = common["compare"] and not (arguments["compared"] and plan["install"])
         return {**plan, **common, "compare": compare, "due": due}
     missing = list(desired) if set(options.files) - set(found["paths"]) else []
     pinned = [f"{name}={version}" for name, version in desired.items() if version]

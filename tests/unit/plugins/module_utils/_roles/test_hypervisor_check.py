@@ -23,10 +23,9 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor_check i
     local_options,
     refuse,
     southbound_to_ask,
-    unattended_problem,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import check_options
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.options import options_from
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.options import options_from, unattended_problem
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.shared_variables import SPECIFICATION
 
 SPECS = pathlib.Path(__file__).parents[5] / "roles" / "ovn_hypervisor" / "meta" / "argument_specs.yml"
@@ -312,7 +311,7 @@ def test_files_are_named_with_tls_alone() -> None:
 
 def test_unattended_run_has_no_option_of_a_single_one() -> None:
     nothing = SingleRunOptions(state="present", allow_takeover=False, break_lock=False, force_conflicts=False)
-    assert unattended_problem("h1", nothing) == ""
+    assert unattended_problem("h1", nothing, "ovn_hypervisor_", "c5c3.ovn.hypervisors") == ""
     two = SingleRunOptions(state="absent", allow_takeover=True, break_lock=False, force_conflicts=False)
     named = "ovn_hypervisor_state, ovn_hypervisor_allow_takeover are set for h1."
-    assert unattended_problem("h1", two).startswith(named)
+    assert unattended_problem("h1", two, "ovn_hypervisor_", "c5c3.ovn.hypervisors").startswith(named)

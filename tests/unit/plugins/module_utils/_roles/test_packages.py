@@ -8,7 +8,11 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import packages
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.packages import PackagesOptions, mixed_versions_problem
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.packages import (
+    IN_A_CHECK,
+    PackagesOptions,
+    mixed_versions_problem,
+)
 
 FOUND: dict[str, t.Any] = {
     "manager": "apt",
@@ -18,9 +22,6 @@ FOUND: dict[str, t.Any] = {
     "paths": [],
 }
 ELSEWHERE = {**FOUND, "manager": "", "packages": {}, "paths": ["/usr/bin/there"]}
-
-
-ARGUMENTS = {"refreshed": False, "source_directory": "/etc/apt/sources.list.d"}
 
 
 def options_with(**options: t.Any) -> PackagesOptions:
@@ -41,7 +42,7 @@ def options_with(**options: t.Any) -> PackagesOptions:
 def packages_plan(
     found: dict[str, t.Any], variables: dict[str, t.Any] | None = None, **options: t.Any
 ) -> dict[str, t.Any]:
-    return packages.packages_plan(found, options_with(**options), "h1", variables or {}, ARGUMENTS)
+    return packages.packages_plan(found, options_with(**options), "h1", variables or {}, IN_A_CHECK)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_plans_are_compared_unless_mixed_versions_are_allowed(
 def test_versions_that_were_compared_are_not_compared_with_other_lists(installed: str, compare: bool) -> None:
     """Between a check and the installation the lists of one host may have been refreshed."""
     package = {"installed": installed, "held": False, "needs": {}, "candidate": "1-1", "obtainable": {"1-1": {}}}
-    found, arguments = {**FOUND, "packages": {"ovn-host": package}}, {**ARGUMENTS, "compared": True}
+    found, arguments = {**FOUND, "packages": {"ovn-host": package}}, {**IN_A_CHECK, "compared": True}
     plan = packages.packages_plan(found, options_with(equal_on=["a"]), "a", {}, arguments)
     assert (bool(plan["install"]), plan["compare"]) == (not installed, compare)
 
