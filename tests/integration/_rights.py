@@ -32,7 +32,7 @@ EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "rights"
 def example_roles(shown: str, name: str, namespace: str) -> list[Object]:
     """The Roles of examples/rights with the name `shown`, under another name and for another namespace."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.glob("*.yml"))]
-    found = [role for text in texts for role in yaml.safe_load_all(text) if role["metadata"]["name"] == shown]
+    found = [role for text in texts for role in yaml.safe_load(text)["items"] if role["metadata"]["name"] == shown]
     assert found, f"{EXAMPLES} has no Role {shown}"
     for role in found:
         role["metadata"].update({"name": name, **({"namespace": namespace} if role["kind"] == "Role" else {})})

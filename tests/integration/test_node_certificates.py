@@ -211,7 +211,7 @@ def test_example_policy_binds_the_agents_to_our_signer(site: Site) -> None:
     agent = site.agent("a")
     text = POLICY.read_text(encoding="utf-8").replace("ovn-system:ovn-controller", f"{site.namespace}:{ACCOUNT}")
     kinds = "/apis/admissionregistration.k8s.io/v1/"
-    policies = list(yaml.safe_load_all(text))
+    policies = yaml.safe_load(text)["items"]
     pem = pathlib.Path(make_request(str(site.directory / "scratch"), "a")).read_bytes()
     csr = {"request": base64.b64encode(pem).decode(), "usages": ["client auth"], "signerName": "example.com/other"}
 

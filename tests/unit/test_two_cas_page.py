@@ -21,7 +21,7 @@ def blocks() -> tuple[Object, list[Object]]:
     """The variables, and the objects."""
     section = PAGE.read_text(encoding="utf-8").partition("### cert-manager with two CAs")[2].partition("\n### ")[0]
     (variables,) = re.findall(r"^```yaml\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
-    return yaml.safe_load(variables), list(yaml.safe_load_all(EXAMPLE.read_text(encoding="utf-8")))
+    return yaml.safe_load(variables), yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))["items"]
 
 
 def of(kind: str) -> dict[tuple[str, str], Object]:

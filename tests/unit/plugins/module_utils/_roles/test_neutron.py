@@ -30,10 +30,10 @@ HOSTS = {"db1": {"ovn_address": "192.0.2.1"}, "db2": {"ovn_address": "192.0.2.2"
 
 def desired(
     given: t.Mapping[str, t.Any],
-    endpoints: t.Mapping[Database, t.Sequence[str]] = ENDPOINTS,
+    endpoints: t.Mapping[Database, t.Sequence[str]] | None = None,
     answer: dict[str, t.Any] | None = None,
 ) -> DesiredNeutron:
-    return desired_neutron("controller1", dataclasses.replace(OPTIONS, **given), endpoints, answer)
+    return desired_neutron("controller1", dataclasses.replace(OPTIONS, **given), endpoints or ENDPOINTS, answer)
 
 
 def endpoints_of(
