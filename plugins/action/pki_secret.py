@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._base.errors import Refused
 from ..module_utils._pki.issuing import issue
 from ..module_utils._pki.names import subject_alt_names
 from ..module_utils._roles.authority import ca_config_map_problem, given_secret_problem, namespace_problem
+from ..module_utils._roles.node_authorities import node_authorities
 from ..module_utils._roles.option_types import Specification
+from ..module_utils._roles.pki_plan import HostPlan, issued_entry
 from ..module_utils._roles.variables import Variables
 from ..plugin_utils._pki_action import PkiAction, utc_now
 
@@ -20,49 +21,84 @@ _NOT_RETURNED = ("invocation", "requests")
 class ActionModule(PkiAction):
     ARGUMENTS: t.ClassVar[Specification] = {
         "state": {"type": "str", "choices": ["checked", "compared", "present"], "required": True},
-        "desired": {"type": "dict", "required": True},
-        "neighbors": {"type": "dict", "required": True},
-        "authority": {"type": "dict", "required": True},
     }
 
+    _plan: HostPlan
+    _neighbors: Variables
+
     def step(self) -> dict[str, t.Any]:
-        neighbors = self.arguments["neighbors"]
-        self._refuse(namespace_problem(self.host, self.arguments["desired"], neighbors["rivals"]))
-        is_compared = self.arguments["state"] != "checked" and not neighbors["given"]
+        plan = self.plan()
+        self._plan, self._neighbors = plan, plan.neighbors()
+        given = bool(self._neighbors["given"])
+        self.refuse(namespace_problem(self.host, plan.desired, self._neighbors["rivals"]))
+        is_compared = self.arguments["state"] != "checked" and not given
         declared = self._declared() if is_compared else {}
         state = self._call(state="compared", **declared)
-        if neighbors["given"]:
+        if given:
             self._check_given(state)
         else:
-            self._refuse(ca_config_map_problem(self.host, self._secret["ca_config_map"]))
-        if self.arguments["state"] != "present" or not state["reasons"]:
-            return {**state, "changed": False}
-        if self.check_mode:
+            self.refuse(ca_config_map_problem(self.host, self._secret["ca_config_map"]))
+        moves = state["needed"] and state["in_service"] and not state["signed_by_issuer"]
+        result = {
+            **state,
+            "given": given,
+            "compared": is_compared or given,
+            "changed": False,
+            "asks": moves and not self.check_mode,
+            "entry": self._entry(state, issued=False),
+        }
+        return {**result, **self._present(declared, state)} if self.arguments["state"] == "present" else result
+
+    def _present(self, declared: Variables, state: Variables) -> dict[str, t.Any]:
+        """Return what differs from the comparison once the Secret is written, and the CAs are where nodes with certificates of their own read them."""
+        written: dict[str, t.Any] = {}
+        if state["reasons"] and self.check_mode:
             reasons = "; ".join(reason["message"] for reason in state["reasons"])
-            return {**state, "changed": True, "msg": f"{self._secret['place']} would be written: {reasons}"}
-        return self._write(declared, state)
+            written = {"changed": True, "msg": f"{self._secret['place']} would be written: {reasons}"}
+        elif state["reasons"]:
+            written = self._write(declared, state)
+            written["entry"] = self._entry(written if state["needed"] else state, issued=bool(state["needed"]))
+        for_nodes = self._apply_node_authorities(state)
+        return {**written, "changed": bool(written.get("changed")) or for_nodes}
+
+    def _apply_node_authorities(self, state: Variables) -> bool:
+        """Apply the ConfigMap with the CAs for nodes, which cannot read the Secret; the module ovn_hypervisors writes the same object.
+
+        Here it follows the phases of a rotation, before anything relies on them. In check mode there may be no namespace yet.
+        """
+        if self._plan.desired["certificate"] != "chassis" or (self.check_mode and not state["exists"]):
+            return False
+        definition = node_authorities(self.hostvars[self.host], state["ca_crt"])
+        if not definition:
+            return False
+        server_side = {"field_manager": "c5c3.ovn"}
+        found = self.call_cluster(
+            "kubernetes.core.k8s", apply=True, server_side_apply=server_side, definition=definition
+        )
+        return bool(found["changed"])
+
+    def _entry(self, state: Variables, *, issued: bool) -> dict[str, t.Any]:
+        return issued_entry(state, issued=issued, holder=self._plan.desired["pair"]["common_name"], path="")
 
     @property
     def _secret(self) -> Variables:
-        secret: Variables = self.arguments["desired"]["secret"]
+        secret: Variables = self._plan.desired["secret"]
         return secret
 
     def _call(self, **arguments: t.Any) -> dict[str, t.Any]:
-        found = self.call(
+        found = self.call_cluster(
             _MODULE,
-            kubeconfig=self.variables.get("ovn_kubeconfig") or None,
-            context=self.variables.get("ovn_context") or None,
             name=self._secret["name"],
             namespace=self._secret["namespace"],
             place=self._secret["place"],
-            cluster_name=self.arguments["desired"]["cluster_name"],
-            issuer=self.arguments["authority"]["issuer"],
+            cluster_name=self._plan.desired["cluster_name"],
+            issuer=self._plan.authority["issuer"],
             **arguments,
         )
         return {name: value for name, value in found.items() if name not in _NOT_RETURNED}
 
     def _declared(self) -> dict[str, t.Any]:
-        pair, authority = self.arguments["desired"]["pair"], self.arguments["authority"]
+        pair, authority = self._plan.desired["pair"], self._plan.authority
         names = (
             "common_name",
             "subject_alt_names",
@@ -75,15 +111,15 @@ class ActionModule(PkiAction):
             **{name: pair[name] for name in names},
             "ca_bundle": authority["bundle"],
             "client_ca_bundle": authority["client_bundle"] if self._secret["client_ca_key"] else "",
-            "renew_before": self.signing_options().renew_before_days,
+            "renew_before": self._plan.options.renew_before_days,
         }
 
     def _write(self, declared: Variables, state: Variables) -> dict[str, t.Any]:
-        pair = self.arguments["desired"]["pair"]
+        pair = self._plan.desired["pair"]
         certificate = key = None
         if state["needed"]:
             certificate, key = issue(
-                self.signer(self.signing_options(), self.arguments["authority"]),
+                self.signer(self.signing_options(), self._plan.authority),
                 pair["common_name"],
                 utc_now(),
                 subject_alt_names=subject_alt_names(pair["subject_alt_names"]),
@@ -94,18 +130,14 @@ class ActionModule(PkiAction):
             state="present",
             certificate=certificate,
             private_key=key,
-            namespace_labels=self.arguments["neighbors"]["namespace_labels"],
+            namespace_labels=self._neighbors["namespace_labels"],
             **declared,
         )
 
     def _check_given(self, state: Variables) -> None:
-        twin = self.arguments["neighbors"]["central_twin"]
+        twin = self._neighbors["central_twin"]
         if self.check_mode and twin and not state["exists"]:
             return  # the central host has not made it yet
-        self._refuse(
+        self.refuse(
             given_secret_problem(self._secret["place"], state["exists"], state, twin, self._secret["ca_config_map"])
         )
-
-    def _refuse(self, problem: str) -> None:
-        if problem:
-            raise Refused(problem)

@@ -19,11 +19,11 @@ EXAMPLES = sorted(path.parents[1].name for path in ROOT.glob("examples/*/invento
 # What the roles of each group compute from their options before they touch anything: on machines, in Kubernetes.
 COMPUTED = {
     "ovn_central": {
-        "ovn_pki": ("_ovn_pki_desired_computed", "_ovn_pki_desired_computed"),
+        "ovn_pki": ("planned", "planned"),
         "ovn_central": ("ovn_central_members", "[true]"),
     },
     "ovn_hypervisors": {
-        "ovn_pki": ("_ovn_pki_desired_computed", "_ovn_pki_desired_computed"),
+        "ovn_pki": ("planned", "planned"),
         "ovn_hypervisor": ("found", "found"),
     },
 }
@@ -76,6 +76,7 @@ def plays() -> list[dict[str, t.Any]]:
                 # Nothing of them but their defaults and variables
                 "roles": [{"role": f"c5c3.ovn.{role}", "when": False} for role in roles],
                 "tasks": [
+                    {"c5c3.ovn.pki_plan": None, "register": "planned"},
                     *STEPS.get(group, []),
                     *(task for role, computed in roles.items() for task in check_role(role, *computed)),
                 ],

@@ -109,13 +109,12 @@ def test_the_note_beside_the_ca(run_playbook: RunPlaybook, short_dir: pathlib.Pa
     hosts = {"localhost": {"ansible_connection": "local"}}
     central = {"hosts": {"c1": {}}}
     inventory.write_text(json.dumps({"all": {"hosts": hosts, "children": {"ovn_central": central}}}))
-    role = {"name": "c5c3.ovn.ovn_pki", "public": True}
     tasks = [
-        {"ansible.builtin.include_role": {**role, "tasks_from": "write_note"}},
-        {"ansible.builtin.include_role": {**role, "tasks_from": "read_note"}},
-        {"ansible.builtin.assert": {"that": ["ovn_pki_note.text is string", f"'{CID}' in ovn_pki_note.text"]}},
+        {"c5c3.ovn.pki_note": {"cluster_ids": {"northbound": CID}}},
+        {"c5c3.ovn.pki_note": {}, "register": "note"},
+        {"ansible.builtin.assert": {"that": ["note.text is string", f"'{CID}' in note.text"]}},
     ]
-    variables = {"ovn_pki_ca_directory": str(directory), "ovn_pki_cluster_ids": {"northbound": CID}}
+    variables = {"ovn_pki_ca_directory": str(directory)}
     play = {"hosts": "localhost", "gather_facts": False, "vars": variables, "tasks": tasks}
     assert "changed=1 " in run_playbook([play], inventory=str(inventory))
     assert list(json.loads((directory / "clusters.json").read_text())["clusters"]) == [CID]

@@ -191,7 +191,7 @@ def found_witnesses(
 ) -> tuple[list[str], str]:
     """Return sentences about an older control plane, and which hosts could not be searched, empty if all were. `note` is that beside the CA."""
     report = witness_report([{**one, "item": one["item"]["host"]} for one in results], databases, members)
-    witnesses = report.witnesses + (note_witnesses(note["text"], note["path"], databases) if note else [])
+    witnesses = report.witnesses + (note_witnesses(note["text"], note["path"], databases) if note.get("path") else [])
     if not report.unexamined:
         return witnesses, ""
     reasons = "; ".join(f"{host}: {reason}" for host, reason in sorted(report.unexamined.items()))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .._api.names import issued_certificates_name
 from .._base.inventory import as_list, system_id_of
 from .._pki.issued import (
     CHASSIS,
@@ -14,12 +15,14 @@ from .._pki.issued import (
     IssuedCertificate,
     IssuedChange,
     is_time,
+    list_path,
     merge_list,
     parse_list,
 )
+from .central import PREFIX, CentralMachineOptions
 from .foreign_central import is_managed
-from .issued_place import is_cluster, issued_path
 from .pki import makes_secret
+from .pki_clients import recorded_clients
 from .variables import Groups, Hostvars, Variables, backend_of, first_value, is_true, members_of
 
 # What a hypervisor says of its certificate goes into texts that Ansible may take for templates, and to the central hosts.
@@ -180,11 +183,11 @@ def _of_clients(
     names = [client["name"] for client in clients]
     known: dict[str, Variables] = {}
     for variables in central:
-        compared = (variables.get("ovn_pki_clients_compared") or {}).get("certificates") or []
+        compared = (variables.get("ovn_pki_declared") or {}).get("clients") or []
         if len(compared) == len(names):
             known.update(zip(names, compared))
     for variables in central:
-        known.update(variables.get("ovn_pki_recorded_clients") or {})
+        known.update(recorded_clients(variables))
     shown = [name for name in names if name in known and name not in left_out]
     entries = (_entry(CLIENT, {**known[name], "holder": name}, check_mode) for name in shown)
     return [entry for entry in entries if entry is not None]
@@ -207,3 +210,35 @@ def _is_due(central: Variables, change: IssuedChange) -> bool:
         return True
     before = parse_list(files.get(issued_path(central)) or "") or []
     return merge_list(before, change) != before
+
+
+def is_cluster(central: Variables) -> bool:
+    """Return whether the control plane of this central host is in Kubernetes."""
+    return backend_of(central) == "kubernetes"
+
+
+def issued_path(central: Variables) -> str:
+    """Return the file of a machine: the one of its observer if the role ovn_central has run, else what the inventory says."""
+    recorded = ((central.get("ovn_central_check") or {}).get("desired") or {}).get("issued_certificates")
+    directory = first_value(central, f"{PREFIX}config_directory", default=CentralMachineOptions.config_directory)
+    return str(recorded or list_path(directory))
+
+
+def issued_place(hostvars: Hostvars, host: str) -> dict[str, t.Any]:
+    """Return the options of `ovn_issued_certificates` that name the list of this central host, and its `title` for messages."""
+    central = hostvars[host]
+    if not is_cluster(central):
+        path = issued_path(central)
+        return {"title": path, "path": path}
+    namespace, cluster = _option(central, "namespace", "ovn-system"), _option(central, "cluster_name", "ovn")
+    return {
+        "title": f"ConfigMap {namespace}/{issued_certificates_name(cluster)}",
+        "kubeconfig": _option(central, "kubeconfig"),
+        "context": _option(central, "context"),
+        "namespace": namespace,
+        "cluster": cluster,
+    }
+
+
+def _option(central: Variables, name: str, default: str = "") -> t.Any:
+    return first_value(central, f"ovn_{name}", default=default)

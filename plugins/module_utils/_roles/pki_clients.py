@@ -12,7 +12,7 @@ from .._base.errors import InvalidInput
 from .._base.inventory import as_list
 from .authorities import AUTHORITIES
 from .options import read_options
-from .variables import Groups, Hostvars, first_value, members_of
+from .variables import Groups, Hostvars, Variables, first_value, members_of
 
 OPTION = "ovn_pki_clients"
 # The name is part of names of files and of a Secret.
@@ -131,15 +131,53 @@ def client_pairs(
     ]
 
 
+def served_clients(clients: t.Sequence[dict[str, t.Any]], *, former_layout: bool) -> list[dict[str, t.Any]]:
+    """Return the clients that get a certificate. A rotation brings the chassis CA to an installation that has none; until then a client with its rights has
+    the certificate of before, if it has one.
+    """
+    if not former_layout:
+        return list(clients)
+    return [
+        client for client in clients if client["access"] != "chassis" or os.path.isfile(client["pair"]["certificate"])
+    ]
+
+
+def clients_problem(waiting: t.Sequence[str], host: str, ca_directory: str, *, has_issuer: bool, may_wait: bool) -> str:
+    """Return why no client gets a certificate, empty if they do; `waiting` are those who wait for the CA of the chassis."""
+    if not has_issuer:
+        return (
+            f"The certificates of {OPTION} cannot be issued: there is no ca.pem in {ca_directory}. Run c5c3.ovn.central first, which creates the CA. Where "
+            f"another owner makes the Secret of {host}, let that owner issue them, or give its CA as ovn_pki_ca_certificate and ovn_pki_ca_private_key. "
+            "Nothing was changed for clients."
+        )
+    if not waiting or may_wait:
+        return ""
+    return (
+        f"The certificates of {', '.join(waiting)} in {OPTION} are not issued: there is no chassis-ca.pem in {ca_directory}, and certificates of ca.pem have "
+        "all rights. Run c5c3.ovn.rotate, which separates the two, or leave access: chassis out. Nothing was changed for clients."
+    )
+
+
 def is_client_due(hostvars: Hostvars, central_hosts: t.Iterable[str], certificate: str) -> bool:
     """Return whether the files of the client with this certificate (its path on the control node) would get other contents in a run.
 
-    As it was compared in the play of the central hosts (`ovn_pki_recorded_clients`); False if that compared no certificate of this path. For check mode: a run
+    As it was compared in the play of the central hosts (`ovn_pki_clients_issued`); False if that compared no certificate of this path. For check mode: a run
     has written them by then.
     """
-    recorded = (hostvars[host].get("ovn_pki_recorded_clients") or {} for host in central_hosts)
+    recorded = (recorded_clients(hostvars[host]) for host in central_hosts)
     return any(
-        os.path.normpath(client["path"]) == os.path.normpath(certificate) and set(client["reasons"]) - _NOT_OF_CONTENTS
+        os.path.normpath(client["path"]) == os.path.normpath(certificate) and changes_contents(client["reasons"])
         for clients in recorded
         for client in clients.values()
     )
+
+
+def recorded_clients(variables: Variables) -> t.Mapping[str, Variables]:
+    """Return what a run on this central host has found or issued, by the name of the client."""
+    issued = variables.get("ovn_pki_clients_issued") or {}
+    return t.cast("t.Mapping[str, Variables]", issued.get("clients") or {})
+
+
+def changes_contents(reasons: t.Iterable[str]) -> bool:
+    """Return whether one of these reasons (codes of `ovn_certificate`) gives a file other contents."""
+    return bool(set(reasons) - _NOT_OF_CONTENTS)

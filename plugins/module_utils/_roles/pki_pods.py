@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which pods are in the way of a certificate: what a Secret says counts for a daemon only if it was started with that file. Pure."""
+"""Which pods are in the way of a certificate: what a Secret says counts for a daemon only if it was started with that file, and a kubelet brings a changed
+Secret into a pod up to two minutes later. Pure.
+"""
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import typing as t
 
-from .._api.names import selector
+from .._api.names import CA_KEY, CLIENT_CA_KEY, selector
 from .._base.tls_options import certificates_of
 from .._kubernetes.rollout_progress import is_terminating
 from .._kubernetes.volumes import volume_sources
 from .._manifests.ca_bundle import bundle_in_use, pod_of
+from .._manifests.node_certificates import AUTHORITIES
 from .variables import Variables
 
 _INSTANCE = "app.kubernetes.io/instance"
+_FILES = (CA_KEY, "tls.crt", CLIENT_CA_KEY)
 _MEMBER = {key: value for key, value in selector("", "southbound").items() if key != _INSTANCE}
 
 
@@ -66,3 +71,73 @@ def _lets_in(pod: Variables, secret: Variables, issuer: str) -> bool:
     data = (secret.get("data") or {}) if bundle.name == secret["metadata"]["name"] else {}
     text = base64.b64decode(data.get(bundle.key) or b"").decode()
     return certificates_of(issuer) <= certificates_of(text)
+
+
+def secret_mounts(
+    listings: t.Iterable[t.Mapping[str, t.Any]], secrets: t.Iterable[t.Mapping[str, t.Any]]
+) -> list[dict[str, t.Any]]:
+    """Return one mount of each running pod that has the Secret, or the ConfigMap with its CAs for nodes: where its files are and what they should be.
+
+    `listings` of pods and `secrets` have the host as `item` and the objects as `resources`. A mount has `host`, `namespace`, `pod`, `container`, `files`
+    (paths in the container) and `digests` (the SHA-256 that each should have).
+    """
+    by_host = {result["item"]: secret for result in secrets for secret in result.get("resources") or ()}
+    found = []
+    for listing in listings:
+        secret = by_host.get(listing["item"])
+        for pod in (listing.get("resources") or ()) if secret else ():
+            if secret is not None and _answers(pod):
+                found += [{"host": listing["item"], **mount} for mount in _mounts_of(pod, secret)]
+    return found
+
+
+def _answers(pod: t.Mapping[str, t.Any]) -> bool:
+    return (pod.get("status") or {}).get("phase") == "Running" and not is_terminating(dict(pod))
+
+
+def _mounts_of(pod: t.Mapping[str, t.Any], secret: t.Mapping[str, t.Any]) -> t.Iterator[dict[str, t.Any]]:
+    """One mount is enough: all containers of a pod see the same files."""
+    name, data = secret["metadata"]["name"], secret.get("data") or {}
+    volumes = {volume["name"]: _paths(volume, name) for volume in pod["spec"].get("volumes") or ()}
+    for container in pod["spec"].get("containers") or ():
+        for mount in container.get("volumeMounts") or ():
+            paths = volumes.get(mount["name"]) or {}
+            if paths:
+                metadata = pod["metadata"]
+                yield {
+                    "namespace": metadata["namespace"],
+                    "pod": metadata["name"],
+                    "container": container["name"],
+                    "files": [f"{mount['mountPath']}/{path}" for key, path in paths.items() if _is_there(key, data)],
+                    "digests": [
+                        hashlib.sha256(base64.b64decode(data.get(key) or "")).hexdigest()
+                        for key in paths
+                        if _is_there(key, data)
+                    ],
+                }
+                return
+
+
+def _is_there(key: str, data: t.Mapping[str, str]) -> bool:
+    """Only the Secret of a control plane has a bundle of the clients of its Southbound."""
+    return key != CLIENT_CA_KEY or key in data
+
+
+def _paths(volume: t.Mapping[str, t.Any], secret: str) -> dict[str, str]:
+    """Where this volume has the files of the Secret: keys to paths below its mount, without those that it has from a ConfigMap of another owner.
+
+    Ours with the CAs for nodes is a copy of what is in the Secret.
+    """
+    sources = volume_sources(volume)
+    copies = [source for source in sources if (source.kind, source.name) == ("ConfigMap", AUTHORITIES)]
+    if copies:
+        return {CA_KEY: copies[0].chosen.get(CA_KEY, CA_KEY)}
+    others = {path for source in sources if source.kind == "ConfigMap" for path in source.chosen.values()}
+    found = {
+        key: source.chosen.get(key, key)
+        for source in sources
+        if (source.kind, source.name) == ("Secret", secret)
+        for key in _FILES
+        if not source.chosen or key in source.chosen
+    }
+    return {key: path for key, path in found.items() if path not in others}

@@ -7,7 +7,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.issued import IssuedCertificate, render_list
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.issued import issued_change
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.issued import issued_change, issued_path, issued_place
 
 FILE = "/etc/c5c3-ovn/issued-certificates.json"
 GROUPS = {"ovn_central": ["central1", "central2"], "ovn_hypervisors": ["a", "b", "cluster"]}
@@ -178,7 +178,7 @@ def test_check_mode_knows_that_there_will_be_another_one() -> None:
     hostvars = {
         "a": compared(7, needed=True),
         "b": compared(8, "b"),
-        "central1": {"ovn_pki_clients_compared": {"certificates": [state(5), state(6, needed=True)]}},
+        "central1": {"ovn_pki_declared": {"clients": [state(5), state(6, needed=True)]}},
     }
     found = change(hostvars, ["a", "b", "central1"], clients=clients, check_mode=True)
     assert [(one["holder"], one["not_after"], one["issued"]) for one in found["change"]["certificates"]] == [
@@ -243,16 +243,16 @@ CLIENTS = [{"name": "neutron"}, {"name": "operator"}]
     [
         ({}, {}, []),
         # as they were compared before the first change; as they were issued after that, by one of the hosts
-        ({"ovn_pki_clients_compared": {"certificates": [state(5), state(6)]}}, {}, [option("neutron", 5, "client"), option("operator", 6, "client")]),
+        ({"ovn_pki_declared": {"clients": [state(5), state(6)]}}, {}, [option("neutron", 5, "client"), option("operator", 6, "client")]),
         (
-            {"ovn_pki_clients_compared": {"certificates": [state(5), state(6)]}},
-            {"ovn_pki_recorded_clients": {"operator": state(7, issued=True), "former": state(8)}},
+            {"ovn_pki_declared": {"clients": [state(5), state(6)]}},
+            {"ovn_pki_clients_issued": {"clients": {"operator": state(7, issued=True), "former": state(8)}}},
             [option("neutron", 5, "client"), option("operator", 7, "client", issued=True)],
         ),
         # no certificate yet, or none that could be compared
-        ({"ovn_pki_clients_compared": {"certificates": [state(5, serial_number="", not_after=""), {"failed": True}]}}, {}, []),
-        ({"ovn_pki_clients_compared": {"failed": True, "msg": "no library"}}, {}, []),
-        ({"ovn_pki_clients_compared": {"certificates": [state(5)]}}, {}, []),
+        ({"ovn_pki_declared": {"clients": [state(5, serial_number="", not_after=""), {"failed": True}]}}, {}, []),
+        ({"ovn_pki_declared": {"clients": None}}, {}, []),
+        ({"ovn_pki_declared": {"clients": [state(5)]}}, {}, []),
     ],
 )  # fmt: skip
 def test_certificates_of_clients(
@@ -334,7 +334,52 @@ def test_the_certificate_of_neutron_counts_when_all_its_hosts_have_it(
     """So that the warning about the former one stays until nobody uses it."""
     clients = {name: state(8, issued=True) for name in ("neutron", "operator")}
     groups = {**GROUPS, "ovn_controllers": list(controllers)}
-    hostvars = {"central1": {"ovn_pki_recorded_clients": clients}, **controllers}
+    hostvars = {"central1": {"ovn_pki_clients_issued": {"clients": clients}}, **controllers}
     found = change(hostvars, ["central1"], groups, clients=CLIENTS)["change"]
     assert [one["holder"] for one in found["certificates"]] == listed
     assert found["clients"] == ["neutron", "operator"]
+
+
+LIST = "issued-certificates.json"
+CLUSTER = {"kubeconfig": "", "context": "", "namespace": "ovn-system", "cluster": "ovn"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, f"/etc/c5c3-ovn/{LIST}"),
+        ({"ovn_central_config_directory": ""}, f"/etc/c5c3-ovn/{LIST}"),
+        ({"ovn_central_config_directory": "/srv"}, f"/srv/{LIST}"),
+        # where the observer reads it, whatever a play has said
+        ({"ovn_central_config_directory": "/srv", "ovn_central_desired": {"issued_certificates": "/own/list"}}, "/own/list"),
+        ({**KUBERNETES, "ovn_backend": "host"}, f"/etc/c5c3-ovn/{LIST}"),
+    ],
+)  # fmt: skip
+def test_the_file_of_a_machine(variables: dict[str, t.Any], expected: str) -> None:
+    assert issued_path(variables) == expected
+    assert issued_place({"c1": variables}, "c1") == {"title": expected, "path": expected}
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        (KUBERNETES, {}),
+        ({"ovn_backend": "kubernetes"}, {}),
+        (
+            {**KUBERNETES, "ovn_kubeconfig": "/k", "ovn_context": "x", "ovn_namespace": "n", "ovn_cluster_name": "c"},
+            {"kubeconfig": "/k", "context": "x", "namespace": "n", "cluster": "c"},
+        ),
+        (
+            {
+                **KUBERNETES,
+                "ovn_kubeconfig": {"clusters": []}, "ovn_context": "y", "ovn_namespace": "m", "ovn_cluster_name": "d",
+            },
+            {"kubeconfig": {"clusters": []}, "context": "y", "namespace": "m", "cluster": "d"},
+        ),
+    ],
+)  # fmt: skip
+def test_a_control_plane_in_kubernetes(variables: dict[str, t.Any], expected: dict[str, t.Any]) -> None:
+    found = issued_place({"c1": variables}, "c1")
+    place = {**CLUSTER, **expected}
+    assert found.pop("title") == f"ConfigMap {place['namespace']}/{place['cluster']}-issued-certificates"
+    assert found == place

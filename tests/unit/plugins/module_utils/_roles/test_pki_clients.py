@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import typing as t
 
 import pytest
@@ -9,8 +10,10 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.pki_clients import (
     client_pairs,
+    clients_problem,
     desired_clients,
     is_client_due,
+    served_clients,
 )
 
 GROUPS = {"ovn_hypervisors": ["compute1", "compute2"]}
@@ -135,6 +138,36 @@ def test_check_mode_foresees_other_files_of_a_client(reasons: list[str], certifi
     """One of the central hosts has compared them. What others have of this run says nothing about this client."""
     other = {"path": "/srv/clients/octavia-cert.pem", "reasons": []}
     mine = {"path": "/srv/clients/neutron-cert.pem", "reasons": reasons}
-    hostvars = {"c1": {}, "c2": {"ovn_pki_recorded_clients": {"octavia": other, "neutron": mine}}}
+    hostvars = {"c1": {}, "c2": {"ovn_pki_clients_issued": {"clients": {"octavia": other, "neutron": mine}}}}
     assert is_client_due(hostvars, ["c1", "c2"], certificate) is due
     assert not is_client_due(hostvars, ["c1"], certificate)
+
+
+def test_client_with_the_rights_of_a_chassis_waits_for_its_ca(tmp_path: pathlib.Path) -> None:
+    """One that has a certificate of before keeps it."""
+    clients = desired_clients(
+        [{"name": "a", "access": "chassis"}, {"name": "b", "access": "chassis"}, "n"],
+        str(tmp_path),
+        "/ca",
+        chassis_ca=True,
+    )
+    (tmp_path / "b-cert.pem").write_text("PEM")
+    assert [one["name"] for one in served_clients(clients, former_layout=True)] == ["b", "n"]
+    assert served_clients(clients, former_layout=False) == clients
+
+
+@pytest.mark.parametrize(
+    ("waiting", "has_issuer", "may_wait", "message"),
+    [
+        ([], False, False, "there is no ca.pem in /ca. Run c5c3.ovn.central first"),
+        (["agent"], True, False, "The certificates of agent in ovn_pki_clients are not issued"),
+        (["agent"], True, True, ""),
+        ([], True, False, ""),
+    ],
+)
+def test_clients_without_a_ca_get_no_certificate(
+    waiting: list[str], has_issuer: bool, may_wait: bool, message: str
+) -> None:
+    found = clients_problem(waiting, "c1", "/ca", has_issuer=has_issuer, may_wait=may_wait)
+    assert message in found
+    assert bool(found) is bool(message)

@@ -7,7 +7,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import rotation
 
 BOTH = ["central", "chassis"]
@@ -70,3 +70,43 @@ def test_a_chassis_opens_one_port() -> None:
 def test_a_member_opens_all() -> None:
     found = rotation.expected_listeners({"c1": "a1"}, HOSTVARS, "central")
     assert found == {f"ssl:192.0.2.1:{port}": "a1" for port in (6641, 6642, 6643, 6644, 16642)}
+
+
+OURS = {"central": {"active": "C"}, "chassis": {"active": "H"}}
+
+
+@pytest.mark.parametrize(
+    ("left_out", "phase", "rotates", "given", "message"),
+    [
+        (["h1"], "none", None, {}, "h1 are not part of this run"),
+        ([], "prepare", None, {}, "ovn_pki_ca_rotation is prepare"),
+        ([], "none", None, {"ovn_pki_ca_certificate": "G"}, "central and chassis would have to be in /srv/ca"),
+        (
+            [],
+            "none",
+            ["chassis"],
+            {"ovn_pki_ca_certificate": "G", "ovn_pki_chassis_ca_certificate": "G"},
+            "chassis would",
+        ),
+        ([], "none", ["chassis"], {"ovn_pki_ca_certificate": "G"}, ""),
+        ([], "none", None, {"ovn_pki_ca_certificate": "G", "ovn_pki_renew": "true"}, ""),
+        ([], "none", None, {}, ""),
+    ],
+)
+def test_rotation_without_all_hosts_or_of_a_given_ca_is_refused(
+    left_out: list[str], phase: str, rotates: t.Any, given: dict[str, t.Any], message: str
+) -> None:
+    variables = {"ovn_pki_ca_directory": "/srv/ca", **given}
+    if not message:
+        rotation.check_rotation(left_out, phase, rotates, OURS, variables)
+        return
+    with pytest.raises(Refused, match=message):
+        rotation.check_rotation(left_out, phase, rotates, OURS, variables)
+
+
+def test_next_run_goes_on_after_the_phase_that_is_done() -> None:
+    for phase, following in (("prepare", "switch"), ("switch", "finish")):
+        recorded = rotation.next_note(phase, ["chassis"])
+        found = rotation.rotation_plan(recorded, OURS, None, has_clients=True)
+        assert (found["phases"], found["rotate"]) == ([following], ["chassis"])
+    assert rotation.next_note("finish", ["chassis"]) == ""
