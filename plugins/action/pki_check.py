@@ -30,7 +30,7 @@ class ActionModule(LookAction):
         plan, purpose = self.plan(), self.arguments["purpose"]
         looks = self.looks(plan)
         answers = [{**one, "authority": one["item"]["authority"], "item": one["item"]["host"]} for one in self._answers]
-        clusters = ClusterSecrets(self.call, plan.secret, self.arguments["retries"])
+        clusters = ClusterSecrets(self.call, plan.secret, self.arguments["retries"], self._task_vars)
         states = [(look, clusters.states(look.hosts, look.issuer)) for look in looks.clusters]
         if purpose == "created":
             return {

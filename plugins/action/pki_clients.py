@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-import os
+import base64
 import typing as t
 
+from ..module_utils._base.errors import OvnError
 from ..module_utils._host.certificate import apply_certificate, authority_warning
+from ..module_utils._pki.files import create_private_directory
 from ..module_utils._pki.issuing import require_cryptography
 from ..module_utils._pki.names import subject_alt_names
 from ..module_utils._roles.authority import ca_directory_problem
@@ -14,10 +16,9 @@ from ..module_utils._roles.option_types import Specification
 from ..module_utils._roles.pki_clients import changes_contents, client_pairs, clients_problem, served_clients
 from ..module_utils._roles.pki_plan import HostPlan, issued_entry
 from ..module_utils._roles.variables import Variables
-from ..plugin_utils._client_secret import ClientSecret, predicted_secret, write_client_secret
 from ..plugin_utils._pki_action import PkiAction, certificate_parameters, container_signs, utc_now
 
-_DIRECTORY_MODE = 0o700
+_FILES = {"tls.key": "private_key", "tls.crt": "certificate", "ca.crt": "ca_certificate"}
 
 
 class ActionModule(PkiAction):
@@ -33,7 +34,7 @@ class ActionModule(PkiAction):
         pairs = client_pairs(clients, plan.pair, plan.authorities)
         if self.arguments["state"] == "compared":
             return {"asks": self._asks(clients, pairs), "warnings": [warning] if warning else []}
-        changed = self._create_directory(plan.options.clients_directory)
+        changed = create_private_directory(plan.options.clients_directory, check_mode=self.check_mode)
         found = [self._issue(plan, client, pair) for client, pair in zip(clients, pairs)]
         secrets = [self._write_secret(plan, client, one) for client, one in zip(clients, found)]
         messages = [one["msg"] for one in secrets if one.get("msg")]
@@ -79,14 +80,6 @@ class ActionModule(PkiAction):
         ]
         return list(dict.fromkeys(moved))
 
-    def _create_directory(self, path: str) -> bool:
-        """Create the directory of the clients; nobody else may read it."""
-        is_right = os.path.isdir(path) and os.stat(path).st_mode & 0o777 == _DIRECTORY_MODE
-        if not is_right and not self.check_mode:
-            os.makedirs(path, mode=_DIRECTORY_MODE, exist_ok=True)
-            os.chmod(path, _DIRECTORY_MODE)
-        return not is_right
-
     def _issue(self, plan: HostPlan, client: Variables, pair: Variables) -> dict[str, t.Any]:
         parameters = certificate_parameters(pair)
         state = apply_certificate(parameters, check_mode=self.check_mode)
@@ -115,10 +108,36 @@ class ActionModule(PkiAction):
         """Write the Secret of a client beside the control plane in Kubernetes."""
         if plan.desired["backend"] != "kubernetes":
             return {"changed": False}
-        labels = {"app.kubernetes.io/instance": plan.desired["cluster_name"]}
-        namespace = plan.desired["secret"]["namespace"]
-        secret = ClientSecret(client["secret"], namespace, labels, client["pair"], self.host)
-        if self.check_mode and changes_contents(found["entry"]["reasons"]):
-            return predicted_secret(secret)
-        with self.hidden_arguments():
-            return write_client_secret(self.call_cluster, secret)
+        metadata = {
+            "name": client["secret"],
+            "namespace": plan.desired["secret"]["namespace"],
+            "labels": {
+                "app.kubernetes.io/managed-by": "c5c3.ovn",
+                "app.kubernetes.io/instance": plan.desired["cluster_name"],
+            },
+        }
+        place, pair = f"The Secret {metadata['namespace']}/{metadata['name']} of {self.host}", client["pair"]
+        if self.check_mode and changes_contents(found["entry"]["reasons"]):  # the files are those of before
+            cause = f"{pair['certificate']} or the CAs beside it would be others"
+            return {"changed": True, "msg": f"{place} would be written, because {cause}."}
+        texts = {key: self._read_file(pair[name], rstrip=False) for key, name in _FILES.items()}
+        data = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+        try:
+            with self.hidden_arguments():
+                written = self.call_cluster(
+                    "kubernetes.core.k8s",
+                    apply=True,
+                    server_side_apply={"field_manager": "c5c3.ovn"},
+                    definition={
+                        "apiVersion": "v1",
+                        "kind": "Secret",
+                        "type": "kubernetes.io/tls",
+                        "metadata": metadata,
+                        "data": data,
+                    },
+                )
+        except OvnError as e:
+            raise OvnError(
+                f"{place} could not be written: {e}. Look at the namespace, its quotas and your rights in it, then run again."
+            ) from None
+        return {"changed": bool(written["changed"])}

@@ -21,6 +21,7 @@ _NOT_RETURNED = ("invocation", "requests")
 class ActionModule(PkiAction):
     ARGUMENTS: t.ClassVar[Specification] = {
         "state": {"type": "str", "choices": ["checked", "compared", "present"], "required": True},
+        "found": {"type": "dict", "default": {}},
     }
 
     _plan: HostPlan
@@ -29,17 +30,18 @@ class ActionModule(PkiAction):
     def step(self) -> dict[str, t.Any]:
         plan = self.plan()
         self._plan, self._neighbors = plan, plan.neighbors()
+        if self.arguments["state"] == "present":
+            return self._present(self.arguments["found"])
         given = bool(self._neighbors["given"])
         self.refuse(namespace_problem(self.host, plan.desired, self._neighbors["rivals"]))
-        is_compared = self.arguments["state"] != "checked" and not given
-        declared = self._declared() if is_compared else {}
-        state = self._call(state="compared", **declared)
+        is_compared = self.arguments["state"] == "compared" and not given
+        state = self._call(state="compared", **(self._declared() if is_compared else {}))
         if given:
             self._check_given(state)
         else:
             self.refuse(ca_config_map_problem(self.host, self._secret["ca_config_map"]))
         moves = state["needed"] and state["in_service"] and not state["signed_by_issuer"]
-        result = {
+        return {
             **state,
             "given": given,
             "compared": is_compared or given,
@@ -47,19 +49,18 @@ class ActionModule(PkiAction):
             "asks": moves and not self.check_mode,
             "entry": self._entry(state, issued=False),
         }
-        return {**result, **self._present(declared, state)} if self.arguments["state"] == "present" else result
 
-    def _present(self, declared: Variables, state: Variables) -> dict[str, t.Any]:
-        """Return what differs from the comparison once the Secret is written, and the CAs are where nodes with certificates of their own read them."""
+    def _present(self, state: Variables) -> dict[str, t.Any]:
+        """Write what the comparison has found (`state`) to differ, and bring the CAs to where nodes with certificates of their own read them."""
         written: dict[str, t.Any] = {}
         if state["reasons"] and self.check_mode:
             reasons = "; ".join(reason["message"] for reason in state["reasons"])
             written = {"changed": True, "msg": f"{self._secret['place']} would be written: {reasons}"}
         elif state["reasons"]:
-            written = self._write(declared, state)
+            written = self._write(state)
             written["entry"] = self._entry(written if state["needed"] else state, issued=bool(state["needed"]))
         for_nodes = self._apply_node_authorities(state)
-        return {**written, "changed": bool(written.get("changed")) or for_nodes}
+        return {"entry": state["entry"], **written, "changed": bool(written.get("changed")) or for_nodes}
 
     def _apply_node_authorities(self, state: Variables) -> bool:
         """Apply the ConfigMap with the CAs for nodes, which cannot read the Secret; the module ovn_hypervisors writes the same object.
@@ -114,7 +115,7 @@ class ActionModule(PkiAction):
             "renew_before": self._plan.options.renew_before_days,
         }
 
-    def _write(self, declared: Variables, state: Variables) -> dict[str, t.Any]:
+    def _write(self, state: Variables) -> dict[str, t.Any]:
         pair = self._plan.desired["pair"]
         certificate = key = None
         if state["needed"]:
@@ -131,7 +132,7 @@ class ActionModule(PkiAction):
             certificate=certificate,
             private_key=key,
             namespace_labels=self._neighbors["namespace_labels"],
-            **declared,
+            **self._declared(),
         )
 
     def _check_given(self, state: Variables) -> None:

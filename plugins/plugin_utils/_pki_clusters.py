@@ -13,7 +13,9 @@ from ..module_utils._pki.issuing import require_cryptography
 from ..module_utils._pki.secret import secret_state
 from ..module_utils._roles.pki import Secret
 from ..module_utils._roles.pki_pods import secret_mounts
+from ..module_utils._roles.variables import Variables
 from ._pki_action import utc_now
+from ._progress import print_while_waiting
 
 Call = t.Callable[..., dict[str, t.Any]]
 Listing = dict[str, t.Any]  # `item`, the host, and `resources`
@@ -27,8 +29,8 @@ _PAUSE = 5  # seconds; a pod gets a changed Secret up to two minutes later
 class ClusterSecrets:
     """What clusters answer, each asked once. An unreachable one fails the step: what it trusts is unknown."""
 
-    def __init__(self, call: Call, secret_of: t.Callable[[str], Secret], retries: int) -> None:
-        self._call, self._secret_of, self._retries = call, secret_of, retries
+    def __init__(self, call: Call, secret_of: t.Callable[[str], Secret], retries: int, task_vars: Variables) -> None:
+        self._call, self._secret_of, self._retries, self._task_vars = call, secret_of, retries, task_vars
         self._secrets: dict[str, Listing] = {}
         self._pods: dict[str, Listing] = {}
 
@@ -79,24 +81,22 @@ class ClusterSecrets:
 
     def _wait(self, hosts: t.Sequence[str]) -> None:
         """A phase that goes on before all pods have a changed Secret cuts connections."""
-        mounts = secret_mounts(self.pods(hosts), self.secrets(hosts))
-        behind = [mount for mount in mounts if not self._shows(mount)]
+        behind = self._behind(secret_mounts(self.pods(hosts), self.secrets(hosts)))
+        deadline = time.monotonic() + self._retries * _PAUSE
+        with print_while_waiting(f"the changed Secret in {_names(behind[:3])}" if behind else "", self._task_vars):
+            while behind and time.monotonic() < deadline:
+                time.sleep(_PAUSE)
+                behind = self._behind(behind)
         if behind:
-            names = ", ".join(f"{mount['namespace']}/{mount['pod']}" for mount in behind)
             raise Refused(
-                f"{names} did not show the CA bundle and the certificate of its Secret; no certificate was replaced. Look at the pods and at their kubelets, "
-                "then run again."
+                f"{_names(behind)} did not show the CA bundle and the certificate of its Secret; no certificate was replaced. Look at the pods and at their "
+                "kubelets, then run again."
             )
 
-    def _shows(self, mount: t.Mapping[str, t.Any]) -> bool:
-        for attempt in range(self._retries + 1):
-            if attempt:
-                time.sleep(_PAUSE)
-            if self._digests(mount) == mount["digests"]:
-                return True
-        return False
+    def _behind(self, mounts: t.Sequence[Variables]) -> list[Variables]:
+        return [mount for mount in mounts if self._digests(mount) != mount["digests"]]
 
-    def _digests(self, mount: t.Mapping[str, t.Any]) -> list[str]:
+    def _digests(self, mount: Variables) -> list[str]:
         try:
             answer = self._ask(
                 mount["host"],
@@ -108,3 +108,7 @@ class ClusterSecrets:
         except OvnError:  # the container may start anew
             return []
         return _DIGEST.findall(str(answer.get("stdout") or ""))
+
+
+def _names(mounts: t.Sequence[Variables]) -> str:
+    return ", ".join(f"{mount['namespace']}/{mount['pod']}" for mount in mounts)

@@ -17,6 +17,7 @@ from .._base.errors import InvalidInput, OvnError
 # ovsdb-server checks its files once per turn of its main loop. A check that falls between the two touches sees one
 # change only and ignores it; the second touch, well after the first, repeats both.
 SECOND_TOUCH_AFTER = 0.2
+_PRIVATE = 0o700
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +49,24 @@ def read(path: str) -> bytes | None:
         return None
     except OSError as error:
         raise OvnError(f"{path} cannot be read: {error.strerror}. Run the task as root (become: true).") from error
+
+
+def create_private_directory(path: str, *, check_mode: bool) -> bool:
+    """Create a directory that nobody else may read, like the parents that it lacks; return whether that changes anything."""
+    if os.path.isdir(path) and stat.S_IMODE(os.stat(path).st_mode) == _PRIVATE:
+        return False
+    if check_mode:
+        return True
+    missing = [path]
+    while (parent := os.path.dirname(missing[-1])) and not os.path.isdir(parent):
+        missing.append(parent)
+    try:
+        for one in reversed(missing):
+            os.makedirs(one, exist_ok=True)
+            os.chmod(one, _PRIVATE)
+    except OSError as error:
+        raise OvnError(f"{path} cannot be created: {error.strerror}. Correct that, then run again.") from error
+    return True
 
 
 def pending(path: str) -> str:

@@ -28,6 +28,9 @@ Certificate = t.Literal["central", "chassis"]
 # Where the certificate of a chassis is if the options of the role ovn_hypervisor do not say it
 CHASSIS_FILES = {"private_key": "chassis-key.pem", "certificate": "chassis-cert.pem", "ca_certificate": "ca.pem"}
 
+# Where machines have their files unless ovn_pki_directory names another place
+DIRECTORY = "/etc/ovn/tls"
+
 
 @dataclasses.dataclass(frozen=True)
 class Secret:
@@ -149,7 +152,7 @@ def options_of(variables: Variables, hostvars: Hostvars, groups: Groups, host: s
         certificate=certificate,
         common_name=str(first_value(variables, "ovn_pki_common_name", default=usual)),
         subject_alt_names=as_list(names),
-        directory=str(first_value(variables, "ovn_pki_directory", default="/etc/ovn/tls")),
+        directory=str(first_value(variables, "ovn_pki_directory", default=DIRECTORY)),
         cluster_name=_cluster_name(variables),
         ca_rotation=str(first_value(variables, "ovn_pki_ca_rotation", default="none")),
         new_ca=is_true(variables, "ovn_pki_new_ca"),

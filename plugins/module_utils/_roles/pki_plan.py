@@ -10,13 +10,7 @@ import typing as t
 from .._base.errors import Refused
 from .._pki.issuing import AuthorityName
 from .authorities import Files, authorities, pair_options, rotated_authorities
-from .pki import (
-    Secret,
-    desired_state,
-    hosts_with_own_secret,
-    neighbors,
-    secret_of,
-)
+from .pki import DIRECTORY, Secret, desired_state, hosts_with_own_secret, neighbors, secret_of
 from .pki_clients import desired_clients
 from .variables import Groups, Hostvars, Variables, first_value, hosts_by_backend, members_of
 
@@ -134,16 +128,13 @@ class HostPlan:
     def neighbors(self) -> dict[str, t.Any]:
         return neighbors(self.variables, self.hostvars, self.groups, self.host)
 
-    def directory(self, host: str) -> str:
-        """Return where another machine has its files."""
-        return str(first_value(self.hostvars[host], "ovn_pki_directory", default=self.pair_directory))
-
     @property
     def pair_directory(self) -> str:
         return os.path.dirname(str(self.desired["pair"]["ca_certificate"]))
 
     def look(self, host: str, certificate: AuthorityName, issuer: str, authority: AuthorityName) -> Look:
-        directory = self.directory(host)
+        """Return how a machine is asked, which may have its files elsewhere than the pair of this host is, that of a metadata agent for example."""
+        directory = first_value(self.hostvars[host], "ovn_pki_directory", default=DIRECTORY)
         return {
             "host": host,
             "private_key": f"{directory}/{certificate}-key.pem",

@@ -57,6 +57,13 @@ def test_pair_has_the_owner_and_the_directory_of_the_host() -> None:
     assert (pair["issuer"], pair["renew_before"]) == ("H", 30)
 
 
+def test_machines_are_asked_for_files_in_their_own_directory() -> None:
+    """A metadata agent has its pair elsewhere than the chassis of the same machine."""
+    asking = plan("h1", directory="/etc/neutron/ovn-metadata-agent")
+    looks = pki_plan.issuer_looks(asking, "N", "central", connects_only=False)
+    assert [look["ca_certificate"] for look in looks.machines] == ["/srv/tls/ca.pem", "/etc/ovn/tls/ca.pem"]
+
+
 def test_evidence_comes_from_central_hosts_outside_the_run_and_all_clusters() -> None:
     looks = pki_plan.evidence_looks(plan("h1", files()), ["h1", "rack1"])
     assert hosts(looks) == [("c1", "")]
