@@ -291,6 +291,14 @@ def test_a_rotation_goes_on_where_it_was_cut_off(ready: Site, serve: t.Callable[
     ready.check_issuers()
 
 
+def test_a_rotation_looks_at_every_host_before_it_begins(ready: Site) -> None:
+    ready.variables["h1"]["ovn_pki_owner"] = "{{ nowhere }}"
+    refused = rotate(ready)
+    assert refused.code != 0
+    assert "ovn_pki_owner" in refused.message
+    assert not (ready.ca / "rotation.json").exists()
+
+
 @pytest.mark.rotations
 def test_a_rotation_that_is_killed_in_each_phase(ready: Site, serve: t.Callable[[Site], Servers]) -> None:
     """With SIGKILL, in the middle of what it does; the run after that goes on."""
