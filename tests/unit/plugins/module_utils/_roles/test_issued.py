@@ -351,7 +351,7 @@ CLUSTER = {"kubeconfig": "", "context": "", "namespace": "ovn-system", "cluster"
         ({"ovn_central_config_directory": ""}, f"/etc/c5c3-ovn/{LIST}"),
         ({"ovn_central_config_directory": "/srv"}, f"/srv/{LIST}"),
         # where the observer reads it, whatever a play has said
-        ({"ovn_central_config_directory": "/srv", "ovn_central_desired": {"issued_certificates": "/own/list"}}, "/own/list"),
+        ({"ovn_central_config_directory": "/srv", "ovn_central_check": {"desired": {"issued_certificates": "/own/list"}}}, "/own/list"),
         ({**KUBERNETES, "ovn_backend": "host"}, f"/etc/c5c3-ovn/{LIST}"),
     ],
 )  # fmt: skip
