@@ -13,14 +13,6 @@ options:
     required: true
 """
 
-    GROUPS = r"""
-options:
-  groups:
-    description: C(groups). Positional.
-    type: dict
-    required: true
-"""
-
     HOST = r"""
 options:
   host:

@@ -42,10 +42,6 @@ class Secret:
     name: str
     given: bool  # another owner manages it
 
-    def place(self) -> dict[str, t.Any]:
-        """Return name and namespace, and the way to the cluster."""
-        return {"kubeconfig": self.kubeconfig, "context": self.context, "namespace": self.namespace, "name": self.name}
-
     def is_beside(self, other: Secret) -> bool:
         """Return whether both are in one namespace of one cluster, as far as the variables show it."""
         return (self.kubeconfig, self.context, self.namespace) == (other.kubeconfig, other.context, other.namespace)
