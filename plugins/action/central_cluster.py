@@ -14,7 +14,7 @@ from ..module_utils._roles.central import (
     rollout_arguments,
 )
 from ..module_utils._roles.option_types import Specification
-from ..module_utils._roles.results import changed_objects
+from ..module_utils._roles.rendered import changed_objects
 from ..plugin_utils._progress import PrintsProgress, print_lines
 from ..plugin_utils._role_action import RoleAction
 

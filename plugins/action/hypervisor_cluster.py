@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._roles.hypervisor_cluster import WAIT_TIMEOUT
-from ..module_utils._roles.results import changed_objects
+from ..module_utils._roles.rendered import changed_objects
 from ..plugin_utils._hypervisor_action import HypervisorAction
 from ..plugin_utils._progress import PrintsProgress, print_lines
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._hypervisors.machine_names import name_problem
+from ..module_utils._hypervisors.machines import name_problem
 from ..module_utils._roles.chassis_clashes import chassis_clashes
 from ..module_utils._roles.firewall import managed_central_hosts, tunnel_networks_problem
 from ..module_utils._roles.hypervisor_check import FirewallOptions, firewall_options, refuse

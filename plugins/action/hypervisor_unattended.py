@@ -7,7 +7,7 @@ import typing as t
 
 from ..module_utils._base.errors import Refused
 from ..module_utils._roles.hypervisor_check import SingleRunOptions
-from ..module_utils._roles.options import unattended_problem
+from ..module_utils._roles.option_types import unattended_problem
 from ..plugin_utils._hypervisor_action import HypervisorAction
 
 

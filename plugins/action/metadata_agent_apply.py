@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._roles.metadata_agent import MetadataAgentOptions, agent_host, desired_metadata_agent
-from ..module_utils._roles.service_settings import service_files
+from ..module_utils._roles.neutron_proxy import service_files
 from ..plugin_utils._metadata_agent_action import MetadataAgentAction
 
 

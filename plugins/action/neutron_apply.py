@@ -11,8 +11,7 @@ from ..module_utils._base.databases import DATABASES
 from ..module_utils._base.errors import OvnError
 from ..module_utils._roles.central_observer import PROGRAM
 from ..module_utils._roles.neutron import DesiredNeutron, NeutronOptions
-from ..module_utils._roles.neutron_proxy import DesiredLeaderProxy, proxy_units
-from ..module_utils._roles.service_settings import service_files
+from ..module_utils._roles.neutron_proxy import DesiredLeaderProxy, proxy_units, service_files
 from ..plugin_utils._neutron_action import NeutronAction
 
 _GLOBALS = {"northbound": "NB_Global", "southbound": "SB_Global"}

@@ -8,7 +8,7 @@ import os
 import typing as t
 
 from ..module_utils._base.errors import Refused
-from ..module_utils._neutron.resource import API_VERSION, CENTRAL_STATUS, KIND, pruned_fields
+from ..module_utils._neutron.config_files import API_VERSION, CENTRAL_STATUS, KIND, pruned_fields
 from ..module_utils._roles.neutron import CONFIG_MAP, SECRET, SECRET_KEYS, DesiredNeutron, NeutronOptions
 from ..plugin_utils._neutron_action import Files, NeutronAction
 

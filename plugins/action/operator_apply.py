@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._roles.operator import OperatorRoleOptions, operator_arguments
-from ..module_utils._roles.results import changed_objects
+from ..module_utils._roles.rendered import changed_objects
 from ..plugin_utils._progress import print_lines
 from ..plugin_utils._role_action import RoleAction
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._roles.option_types import Specification
-from ..module_utils._roles.options import ClusterAccess
+from ..module_utils._roles.option_types import ClusterAccess, Specification
 from ..module_utils._roles.ping import PingOptions
 from ..plugin_utils._role_action import RoleAction
 

@@ -7,9 +7,9 @@ import typing as t
 
 from ..module_utils._base.errors import Refused
 from ..module_utils._pki.issuing import AuthorityName
+from ..module_utils._roles.former_nodes import expected_listeners
 from ..module_utils._roles.option_types import Specification
 from ..module_utils._roles.pki import is_present
-from ..module_utils._roles.rotation import expected_listeners
 from ..module_utils._roles.variables import hosts_by_backend, members_of
 from ..plugin_utils._pki_action import PkiAction
 

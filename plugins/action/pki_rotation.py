@@ -7,10 +7,10 @@ import os
 import typing as t
 
 from ..module_utils._pki import files
+from ..module_utils._roles.former_nodes import check_rotation, next_note, phase_note, remaining_message, rotation_plan
 from ..module_utils._roles.option_types import Specification
 from ..module_utils._roles.pki import clusters_with_node_certificates
 from ..module_utils._roles.pki_plan import HostPlan, check_introduction
-from ..module_utils._roles.rotation import check_rotation, next_note, phase_note, remaining_message, rotation_plan
 from ..module_utils._roles.variables import Overlaid, is_true, members_of
 from ..plugin_utils._pki_action import PkiAction
 

@@ -7,8 +7,8 @@ import typing as t
 
 from ..module_utils._pki.issuing import issue
 from ..module_utils._pki.names import subject_alt_names
+from ..module_utils._roles.authorities import node_authorities
 from ..module_utils._roles.authority import ca_config_map_problem, given_secret_problem, namespace_problem
-from ..module_utils._roles.node_authorities import node_authorities
 from ..module_utils._roles.option_types import Specification
 from ..module_utils._roles.pki_plan import HostPlan, issued_entry
 from ..module_utils._roles.variables import Variables

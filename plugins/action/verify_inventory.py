@@ -13,7 +13,7 @@ from ansible.plugins.loader import filter_loader
 from ..module_utils._base.errors import OvnError, Refused
 from ..module_utils._base.inventory import as_list
 from ..module_utils._base.query import check_query
-from ..module_utils._report.codes import acknowledge_problem
+from ..module_utils._report.findings import acknowledge_problem
 from ..module_utils._roles.cluster_source import find_source, source_problem
 from ..module_utils._roles.inventory_check import Needs, inventory_problems, limit_of_run
 from ..module_utils._roles.option_types import Specification

@@ -10,9 +10,9 @@ from ..module_utils._base.databases import DATABASES
 from ..module_utils._base.errors import Refused
 from ..module_utils._base.inventory import as_list, system_id_of
 from ..module_utils._base.query import run_query, text_or_data
-from ..module_utils._report.artifact import report_artifact
 from ..module_utils._report.installation import Host, Installation
 from ..module_utils._report.report import build_report
+from ..module_utils._report.show import report_artifact
 from ..module_utils._roles.inventory_check import limit_problem
 from ..module_utils._roles.pki import chassis_have_role, is_present, shares_certificate
 from ..module_utils._roles.variables import Hostvars, Variables, backend_of, hosts_by_backend, is_true, members_of

@@ -41,7 +41,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._roles.results import results_of_hosts
+from ..module_utils._roles.rendered import results_of_hosts
 from ..plugin_utils._filters import as_filter
 
 

@@ -42,7 +42,7 @@ _value:
 
 import typing as t
 
-from ..module_utils._roles.results import unread_hosts
+from ..module_utils._roles.rendered import unread_hosts
 from ..plugin_utils._filters import as_filter
 
 

@@ -90,7 +90,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 from ..module_utils._base.databases import DATABASE_NAMES
 from ..module_utils._base.deadline import Deadline
 from ..module_utils._base.errors import OvnError
-from ..module_utils._chassis.listing import list_chassis
+from ..module_utils._chassis.lookup import list_chassis
 from ..module_utils._chassis.southbound_rows import DETAILS
 from ..module_utils._ovsdb.endpoint import parse_endpoints
 from ..module_utils._ovsdb.session import Session

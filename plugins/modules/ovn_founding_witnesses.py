@@ -90,7 +90,7 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base.errors import OvnError
-from ..module_utils._raft.founding_evidence import Evidence, chassis_evidence, file_evidence, record_evidence
+from ..module_utils._raft.founding_report import Evidence, chassis_evidence, file_evidence, record_evidence
 
 
 def main() -> t.NoReturn:

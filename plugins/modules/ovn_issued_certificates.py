@@ -112,7 +112,7 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._base.errors import OvnError
-from ..module_utils._host.issued_certificates import read_change, update_file
+from ..module_utils._host.certificate import read_change, update_file
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
 from ..module_utils._pki.issued import describe_change
 
@@ -130,7 +130,7 @@ def update(params: dict[str, t.Any], *, check_mode: bool) -> dict[str, t.Any]:
     """Return the result of the module."""
     change = read_change(params, check_mode=check_mode)
     if params["cluster"]:
-        from ..module_utils._control_plane.issued_certificates import update_config_map
+        from ..module_utils._control_plane.tls_secret import update_config_map
         from ..module_utils._kubernetes.client import Cluster
 
         before, after = update_config_map(

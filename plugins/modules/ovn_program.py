@@ -50,7 +50,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._agent.archive import build_archive
 from ..module_utils._base.errors import OvnError
-from ..module_utils._host.program import install_program
+from ..module_utils._host.systemctl import install_program
 
 
 def main() -> t.NoReturn:

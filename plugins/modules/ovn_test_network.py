@@ -165,14 +165,14 @@ def _converge(params: dict[str, t.Any], desired: DesiredNetwork, check_mode: boo
     deadline = Deadline(params["timeout"])
     # The libraries of the one cost more than all the rest of the other.
     if params["cluster"]:
-        from ..module_utils._connectivity_test.network_json_rpc import converge_on
+        from ..module_utils._connectivity_test.network import converge_on
         from ..module_utils._control_plane.database_pods import DatabasePods
         from ..module_utils._kubernetes.client import Cluster
 
         pods = DatabasePods(Cluster(params), params["namespace"], params["cluster"], "northbound")
         return pods.ask(lambda connection: converge_on(connection, desired, check_mode), deadline)
     if params["client"] == "json_rpc":
-        from ..module_utils._connectivity_test.network_json_rpc import converge
+        from ..module_utils._connectivity_test.network import converge
     else:
         from ..module_utils._connectivity_test.network_ovsdbapp import converge
     tls = TlsFiles(params["private_key"], params["certificate"], params["ca_certificate"])

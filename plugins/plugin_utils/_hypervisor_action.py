@@ -19,7 +19,7 @@ from ..module_utils._roles.hypervisor_cluster import (
     desired_hypervisors,
     signer_problem,
 )
-from ..module_utils._roles.options import Backend
+from ..module_utils._roles.option_types import Backend
 from ..module_utils._roles.pki import machine_names
 from ._pki_action import PkiAction
 

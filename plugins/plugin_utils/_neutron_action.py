@@ -12,7 +12,7 @@ from ..module_utils._base.errors import OvnError, Refused
 from ..module_utils._report.census_rows import COLUMNS
 from ..module_utils._report.neutron_sync import repair_refusal
 from ..module_utils._roles.neutron import DesiredNeutron, NeutronOptions, desired_neutron, neutron_endpoints
-from ..module_utils._roles.neutron_asking import unanswered_problem
+from ..module_utils._roles.neutron_proxy import unanswered_problem
 from ..module_utils._roles.pki_clients import is_client_due
 from ..module_utils._roles.variables import first_value, members_of
 from ._role_action import RoleAction

@@ -14,7 +14,7 @@ import ansible.constants as C
 from ansible.plugins.action.normal import ActionModule as Normal
 from ansible.utils.display import Display
 
-from ..module_utils._base.progress import VARIABLE
+from ..module_utils._base.deadline import VARIABLE
 
 EVERY_SECONDS = 10.0
 display = Display()

@@ -46,14 +46,20 @@ from ansible.plugins.loader import lookup_loader
 from ansible.template import Templar
 
 from ..module_utils._base.errors import OvnError
-from ..module_utils._roles.option_types import Specification, check_options
-from ..module_utils._roles.options import ClusterAccess, misplaced_options, option_names, options_from
+from ..module_utils._roles.option_types import (
+    ClusterAccess,
+    Specification,
+    check_options,
+    misplaced_options,
+    option_names,
+    options_from,
+)
 from ..module_utils._roles.rendered import RenderedHosts, RenderedVariables
 from ..module_utils._roles.shared_variables import SPECIFICATION as SHARED
 from ..module_utils._roles.variables import Groups, Hostvars, Overlaid, Variables
 
 if t.TYPE_CHECKING:
-    from ..module_utils._roles.options import Options
+    from ..module_utils._roles.option_types import Options
 
 _ROLES = pathlib.Path(__file__).resolve().parents[2] / "roles"
 _LISTS_OF_RESULTS = (

@@ -16,8 +16,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_r
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import converge
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
-from ansible_collections.c5c3.ovn.plugins.module_utils._operator.metrics import Metrics
-from ansible_collections.c5c3.ovn.plugins.module_utils._operator.operator import Operator
+from ansible_collections.c5c3.ovn.plugins.module_utils._operator.main import Operator
+from ansible_collections.c5c3.ovn.plugins.module_utils._operator.status_writer import Metrics
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.target import Options, Shared
 
 NAME = "ovn"

@@ -23,7 +23,7 @@ from conftest import Daemon, until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import PORTS, STEMS
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import TimedOut
-from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.relay_launcher import SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.relay_command import SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.rollout_progress import CONTAINER, RELAY
 

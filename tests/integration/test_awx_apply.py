@@ -17,8 +17,7 @@ from _pki import Pki
 from conftest import Ran, RunModule
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.awx import AwxOptions, awx_arguments
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import check_options
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.options import options_from
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import check_options, options_from
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -29,9 +29,9 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Dea
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.datapath import Lookups, parse_lookups
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import parse_node
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.observed_state import write_statuses
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import Chassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import read_registry
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.status import write_statuses
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles

@@ -19,8 +19,8 @@ from conftest import until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION, labels
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.schema_validator import complete
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import CLUSTER_SPEC, parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.validation import complete
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare import contains

@@ -18,7 +18,7 @@ from conftest import Daemon, RaftCluster, run, until
 from prometheus_client.parser import text_string_to_metric_families
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.archive import build_archive
-from ansible_collections.c5c3.ovn.plugins.module_utils._agent.metrics_server import serve_metrics
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.metrics import serve_metrics
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.certificates import not_after
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member as Recorded

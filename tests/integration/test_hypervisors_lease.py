@@ -13,7 +13,6 @@ from _hypervisors import HYPERVISOR, Hypervisors, actions, hypervisor_cluster
 from conftest import MakeCluster, RunModule, run
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.absent import AbsentHypervisors
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.desired import (
     DesiredHypervisors,
     desired_from_params,
@@ -24,6 +23,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.observed_sta
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.removal import ChassisRemoval
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.run import Hypervisors as Rollout
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.task import AbsentHypervisors
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster
 
 OTHER = {"bridgeMappings": [{"physicalNetwork": "physnet1", "bridge": "br-other"}]}

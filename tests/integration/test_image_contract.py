@@ -27,7 +27,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.relay_command im
     relay_database_socket,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.relay_command import SCHEMA as RELAY_SCHEMA
-from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.relay_launcher import SCRIPT as RELAY_SCRIPT
+from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.relay_command import SCRIPT as RELAY_SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.image_contract import CONTRACT
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import NO_TLS
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.finding import Kind

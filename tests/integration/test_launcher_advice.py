@@ -11,7 +11,7 @@ from _loopback import LoopbackBackend, LoopbackHost
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
-from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.unixctl import appctl
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.server import appctl
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.plan import check_before_changes
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record, render_files
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record_dir import read_record, write_files

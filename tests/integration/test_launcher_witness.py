@@ -20,12 +20,12 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness imp
     ClusterWitness,
     merge_cluster_witness,
     parse_cluster_witness,
+    parse_witness,
     render_cluster_witness,
     reported_by_leader,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.parse import parse_cluster_status
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import NO_SID
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.witness import parse_witness
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from neutron_options import OPTIONS
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.neutron import desired_neutron
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.service_settings import service_files
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.neutron_proxy import service_files
 
 if t.TYPE_CHECKING:
     from _pki import Pki

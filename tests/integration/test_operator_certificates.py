@@ -14,7 +14,7 @@ import pytest
 from _apiserver import ApiServer
 from _operator_site import NOW, SPEC, Site
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.certificate_names import service_names
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import service_names
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.authorities import authorities_of

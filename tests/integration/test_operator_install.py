@@ -16,7 +16,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VER
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Conflict, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.progress import Progress
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.wait_tracker import Progress
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.control_plane import FINALIZER
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.install import install, uninstall
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.manifests import OperatorOptions

@@ -14,7 +14,7 @@ import pytest
 from _apt_world import NAMES, AptWorld, Play
 from conftest import Ran, RunModule, run
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._machine.package_versions import is_newer
+from ansible_collections.c5c3.ovn.plugins.module_utils._machine.distributions import is_newer
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import Daemon, RunModule, listens, run, until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._host.foreign_command_line import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._host.foreign_processes import (
     NO_VALUE,
     OPTIONAL,
     OPTIONS,

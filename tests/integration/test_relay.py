@@ -23,8 +23,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnEr
 from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.central_host import ask_certificate
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.certificates import pair_of_chassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import delete_chassis
-from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import parse_endpoint
-from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.listener import is_listening
+from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.endpoint import is_listening, parse_endpoint
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.signing import SigningAuthority
 

@@ -25,8 +25,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import PO
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane import checks, control_plane, handover
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.handover import SouthboundHandover
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.leader_proxy import Relays
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.pod_database import PodDatabase
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.relays import Relays
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import client
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests import central as manifests
 

@@ -14,7 +14,7 @@ from conftest import DATABASES, MakeCluster, run
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.heartbeat_probe import send_heartbeat
-from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.listing import list_chassis
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.lookup import list_chassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.registration import LocalChassis
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound import Southbound
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_rows import DETAILS

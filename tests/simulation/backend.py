@@ -13,8 +13,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import (
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Step
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step_errors import check_unresponsive
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import Round, Step, check_unresponsive
 
 from . import events, launcher
 from .locks import RunLock

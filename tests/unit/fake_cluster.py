@@ -17,8 +17,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnEr
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster, ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.connection import ApiConnection
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.kinds import KNOWN_KINDS, Kind
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.refusals import response_failure
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.retries import APPLY
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.retries import APPLY, response_failure
 
 Object = dict[str, t.Any]
 Key = tuple[str, str, str, str]  # apiVersion, kind, namespace or "", name

@@ -8,7 +8,7 @@ import typing as t
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._machine.supervisor import Supervisor
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.declared import DeclaredHost, declared_hosts
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measured import Limits, MeasuredHost
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measure import Limits, MeasuredHost
 
 FACTS: dict[str, t.Any] = {
     "system": {"id": "debian", "version": "12", "name": "Debian 12", "kernel": "6.1.0", "machine": ""},

@@ -79,7 +79,7 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
 ACROSS_FILES = {
     "module_utils/_manifests/test_every_field_has_an_effect.py": "every field of the schemas, through all that reads it",
     "module_utils/_manifests/test_pod_requests.py": "requests of all containers, through all builders of pods",
-    "module_utils/_manifests/test_stop_budget.py": "_base/stop_budget.py in units, manifests and the launcher",
+    "module_utils/_manifests/test_stop_budget.py": "_base/deadline.py in units, manifests and the launcher",
     "module_utils/_raft/test_adoption.py": "maintenance.py, plan.py and simulate.py with members that others run",
     "module_utils/_raft/test_dead_ends.py": "plan.py and simulate.py in situations that once stopped every run",
     "plugin_utils/test_waits_for.py": "the files of plugins/action that say what a module waits for",

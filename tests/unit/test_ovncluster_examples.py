@@ -10,8 +10,8 @@ import yaml
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.hypervisor_spec import CHASSIS_SPEC
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.schema_validator import complete
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import CLUSTER_SPEC, parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.validation import complete
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "ovncluster"
 EXAMPLES = sorted(FOLDER.glob("*.yml"))

@@ -22,8 +22,7 @@ from .._base.errors import (
     TimedOut,
     Unreachable,
 )
-from .log import as_ovn_error
-from .stoppable_thread import StoppableThread
+from .process import StoppableThread, as_ovn_error
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 FIELD_MANAGER = "c5c3.ovn-observer"

@@ -15,7 +15,7 @@ from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls import new_context
 from .._ovsdb.tls_files import TlsFiles
 from .._pki.issued import IssuedCertificate, parse_list
-from .stoppable_thread import StoppableThread
+from .process import StoppableThread
 
 # The CAs in the bundles that daemons trust. Files are read each time, since a rotation replaces them.
 

@@ -27,15 +27,14 @@ from .._chassis.operations import ROOT
 from .._chassis.plan import ChassisPlan, ObservedChassis, desired_chassis, diff_of, make_plan
 from .._chassis.provider_networks import read_network_warnings
 from .._chassis.registration import chassis_of, clash_with
-from .._machine.unix_sockets import foreign_control_sockets, read_listening
+from .._machine.proc import foreign_control_sockets, read_listening
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.rows import decode, transact
 from .._ovsdb.tls_files import TlsFiles
 from .api_client import Api
 from .chassis_heartbeat import ChassisHeartbeat
-from .files import file_state, replace_file
-from .log import Log
 from .node_certificate import NodeCertificate, discard_certificate
+from .process import Log, file_state, replace_file
 
 _SLEEP = 5.0  # seconds between checks of the mounted files (their change times) if the database reports no change
 _AGAIN = 5.0  # before another attempt after a refusal or while a server is away

@@ -17,9 +17,8 @@ from .._chassis.heartbeats import describe_chassis, late_names
 from .._chassis.southbound_rows import chassis_rows, last_heartbeat, private_rows
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
-from .log import as_ovn_error
 from .member_watch import open_monitor
-from .stoppable_thread import StoppableThread
+from .process import StoppableThread, as_ovn_error
 
 _EVERY = 10.0
 _COLUMNS: dict[str, t.Any] = {

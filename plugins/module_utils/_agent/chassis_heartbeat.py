@@ -29,12 +29,12 @@ from .._base.deadline import Deadline
 from .._base.errors import Conflict, InvalidInput, OvnError, Refused
 from .._chassis import external_ids
 from .._chassis.database import DATABASE
-from .._chassis.datapath_reader import DatapathWatch
-from .._chassis.lists import read_servers
+from .._chassis.datapath import DatapathWatch
 from .._chassis.lookup import ask_any, read_rows, spread
 from .._chassis.operations import ROOT
 from .._chassis.registration import LocalChassis, chassis_of, unregistered
 from .._chassis.southbound_rows import ANY_ROW, IDENTITY, chassis_rows, conditions_of, last_heartbeat
+from .._chassis.text import read_servers
 from .._kubernetes.timestamps import time_of
 from .._ovsdb.endpoint import Endpoint, parse_endpoints
 from .._ovsdb.rows import decode, transact
@@ -43,8 +43,7 @@ from .._ovsdb.wire import Connection
 from .answer_watch import DEFAULT_INTERVAL, AnswerWatch, LocalAnswer, local_answer
 from .api_client import Api, Object
 from .heartbeat_sender import round_pause
-from .log import Log, as_ovn_error
-from .stoppable_thread import StoppableThread
+from .process import Log, StoppableThread, as_ovn_error
 
 _PATH = f"/apis/{API_VERSION}/ovnchassis"
 _TIMEOUT = 10.0

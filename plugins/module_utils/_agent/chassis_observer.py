@@ -19,8 +19,7 @@ from .._base.errors import Conflict, InvalidInput, OvnError
 from .answer_watch import DEFAULT_INTERVAL
 from .api_client import Api, Mirror, Object
 from .heartbeat_sender import grace, round_pause
-from .log import Log
-from .self_update import RunningArchive
+from .process import Log, RunningArchive
 
 _PATH = f"/apis/{API_VERSION}/ovnchassis"
 _SILENT = ChassisFacts(True, False, None, None)

@@ -22,14 +22,12 @@ from .._raft.answer import Answer, failed_answer
 from .._raft.verdict import Verdict
 from .certificate_watch import CertificateWatch
 from .chassis_count import ChassisCounter, ChassisWatch, last_answers
-from .claims_watch import ClaimsWatch
-from .contents_watch import ContentsWatch, takes_part
-from .debounce import VerdictDebouncer
+from .contents_watch import ClaimsWatch, ContentsWatch, takes_part
 from .heartbeat_sender import HeartbeatSender, grace
-from .member_watch import MemberWatch
+from .member_watch import MemberWatch, VerdictDebouncer
 from .metrics import metrics
+from .process import StoppableThread
 from .relay_watch import RelayWatch
-from .stoppable_thread import StoppableThread
 
 _START = 5.0  # until every member has had the time to answer once
 

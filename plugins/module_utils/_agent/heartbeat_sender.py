@@ -14,9 +14,8 @@ from .._base.errors import OvnError
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import select, write
 from .._ovsdb.tls_files import TlsFiles
-from .log import as_ovn_error
 from .member_watch import open_monitor
-from .stoppable_thread import StoppableThread
+from .process import StoppableThread, as_ovn_error
 
 # Seconds after a heartbeat of others within which an answer is not late, if the observer sends none.
 GRACE = 60.0

@@ -20,10 +20,8 @@ from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .._raft.record_dir import read_record
 from .._raft.verdict import Verdict
-from .files import replace_file
-from .log import Log
 from .observer_loop import ObserverLoop, run_observer
-from .self_update import RunningArchive
+from .process import Log, RunningArchive, replace_file
 
 _RECORD_EVERY = 15.0
 

@@ -10,7 +10,7 @@ import time
 import typing as t
 
 from .._base.errors import OvnError, Refused
-from .files import replace_file
+from .process import replace_file
 
 KEY, CERTIFICATE = "tls.key", "tls.crt"
 _RENEW_AT = 2 / 3  # of its life

@@ -26,11 +26,9 @@ from .._base.errors import InvalidInput, OvnError
 from .._ovsdb.endpoint import Endpoint, parse_endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .._raft.answer import Answer
-from .files import forget, is_alive, touch
-from .log import Log
 from .member_watch import MemberWatch
+from .process import Log, RunningArchive, forget, is_alive, touch
 from .proxied_connection import ProxiedConnection
-from .self_update import RunningArchive
 
 # Which member of a database a client is led to. Pure.
 

@@ -19,8 +19,8 @@ import typing as t
 from .._base.errors import Conflict, OvnError, Refused
 from .._base.tls_options import CHASSIS_SIGNER, CHASSIS_USAGES, COMMON_NAME
 from .api_client import Api
-from .files import file_state, replace_file
 from .key_pair import CERTIFICATE, KEY, CertificateInUse, format_moment, make_request, read_pair, request_path
+from .process import file_state, replace_file
 
 _PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 _CURRENT, _NEXT, _PAIR = "current", "next", "pair-"

@@ -11,13 +11,12 @@ import signal
 import threading
 import typing as t
 
-from .._api.leader_labels import NORTHD, label_patch
+from .._api.names import NORTHD, label_patch
 from .._base.deadline import Deadline
 from .._base.errors import InvalidInput, OvnError, Unreachable
-from .._ovsdb.unixctl import appctl
+from .._ovsdb.server import appctl
 from .api_client import Api
-from .log import Log
-from .self_update import RunningArchive
+from .process import Log, RunningArchive
 
 _CONTROL_SOCKETS = "/run/ovn/ovn-northd*.ctl"
 _EVERY = 1.0  # a request over a unix socket costs northd nothing

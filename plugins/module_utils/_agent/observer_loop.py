@@ -13,8 +13,7 @@ from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.tls_files import TlsFiles
 from .control_plane_watch import ControlPlaneWatch
 from .heartbeat_sender import round_pause
-from .log import Log, as_ovn_error
-from .self_update import RunningArchive
+from .process import Log, RunningArchive, as_ovn_error
 
 _SOON = 1.0  # while a state may be transient or a write has failed
 _GATHER = 0.1  # for further events of one cause

@@ -13,7 +13,7 @@ from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.server import ServerRow, query_server
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.wire import ask_all
-from .stoppable_thread import StoppableThread
+from .process import StoppableThread
 
 _ANSWER = 5.0
 _DATABASE = DATABASE_NAMES["southbound"]

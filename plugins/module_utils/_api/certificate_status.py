@@ -10,8 +10,7 @@ import typing as t
 
 from .._kubernetes.timestamps import format_timestamp, parse_timestamp
 from .._pki.issued import CHASSIS, CLIENT, METADATA_AGENT, IssuedCertificate
-from .conditions import StatusCondition, repeat_condition
-from .status_conditions import LONGEST
+from .status_conditions import LONGEST, StatusCondition, repeat_condition
 
 CERTIFICATE = "CertificateValid"
 SOON = datetime.timedelta(days=30)  # as ovn_verify_certificate_days

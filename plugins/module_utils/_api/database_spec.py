@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 
 from .._base.databases import DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, TITLES, Database
 from .._daemons.database_settings import TIMER_MAXIMUM, TIMER_MINIMUM
-from .._kubernetes.quantity import PATTERN
+from .._kubernetes.compare import PATTERN
 from . import pod_fields
-from .declaration import Metadata, declare, part
-from .fields import HOST_NAME, NETWORK, listing, mapping, number, rule, text
+from .declaration import HOST_NAME, NETWORK, Metadata, declare, listing, mapping, number, part, rule, text
 from .names import MOST_MEMBERS
 from .pod_fields import Resources, StringMap
 from .rules import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .declaration import Metadata, declare, list_reader, part, schema_of
-from .fields import ACCOUNT, NAME, Schema, listing, record, text
+from .declaration import ACCOUNT, NAME, Metadata, Schema, declare, list_reader, listing, part, record, schema_of, text
 
 _KEY = r"^[-._a-zA-Z0-9]+$"
 _MANY = 16  # the status has a line for each

@@ -8,8 +8,23 @@ from dataclasses import dataclass, field
 
 from .._chassis.external_ids import DATAPATH_TYPES, ENCAPSULATIONS
 from . import pod_fields
-from .declaration import Metadata, declare, list_reader, optional_part, part, schema_of
-from .fields import DEVICE, HYPERVISOR, NETWORK, PHYSICAL_NETWORK, Schema, listing, record, rule, text
+from .declaration import (
+    DEVICE,
+    HYPERVISOR,
+    NETWORK,
+    PHYSICAL_NETWORK,
+    Metadata,
+    Schema,
+    declare,
+    list_reader,
+    listing,
+    optional_part,
+    part,
+    record,
+    rule,
+    schema_of,
+    text,
+)
 from .pod_fields import Resources, StringMap
 
 SWITCH_MODES = ("managed", "host")

@@ -6,11 +6,9 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from .._neutron.agent_container import SECRET_OPTION
-from .._neutron.metadata_agent import METADATA_AGENT, PROGRAMS
+from .._neutron.metadata_agent import METADATA_AGENT, PROGRAMS, SECRET_OPTION
 from . import pod_fields
-from .declaration import Metadata, declare, optional_part, part
-from .fields import ACCOUNT, Schema, mapping, number, rule, text
+from .declaration import ACCOUNT, Metadata, Schema, declare, mapping, number, optional_part, part, rule, text
 from .hypervisor_spec import DaemonSetPods
 from .pod_fields import Image, Resources, StringMap
 from .rules import AGENT_NEEDS_IMAGE, AGENT_NEEDS_NOVA

@@ -7,9 +7,8 @@ import typing as t
 from dataclasses import dataclass, field
 
 from .._base.errors import InvalidInput
-from .._kubernetes.quantity import PATTERN, canonical_quantity
-from .declaration import Metadata, declare, part
-from .fields import ACCOUNT, PRIORITY_CLASS, Schema, listing, mapping, record, rule, text
+from .._kubernetes.compare import PATTERN, canonical_quantity
+from .declaration import ACCOUNT, PRIORITY_CLASS, Metadata, Schema, declare, listing, mapping, part, record, rule, text
 from .rules import NOT_THE_DEFAULT_ACCOUNT
 
 StringMap = t.Mapping[str, str]

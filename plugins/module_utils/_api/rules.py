@@ -11,8 +11,7 @@ import typing as t
 
 from .._base.databases import DATABASES
 from .._base.errors import InvalidInput
-from .._neutron.agent_container import is_ours
-from .._neutron.metadata_agent import extensions_problem
+from .._neutron.metadata_agent import extensions_problem, is_ours
 from .names import CLIENT_CA_KEY, MOST_MEMBERS, database_name, leader_proxy_name, member_name
 from .validation_messages import format_value
 

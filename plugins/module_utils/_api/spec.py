@@ -8,18 +8,31 @@ from dataclasses import dataclass, field
 
 from .._base.databases import DATABASES, PORTS, TITLES, Database
 from . import pod_fields
+from .daemon_specs import LeaderProxy, NorthdSpec, ObserverSpec, RelaySpec, leader_proxy
 from .database_spec import DatabaseSpec, database_part
-from .declaration import Metadata, declare, optional_part, part, read, schema_of
-from .fields import NAME, NETWORK, NETWORKS, POD_NETWORKS, SERVICE_NAME, listing, number, rule, text
+from .declaration import (
+    NAME,
+    NETWORK,
+    NETWORKS,
+    POD_NETWORKS,
+    SERVICE_NAME,
+    Metadata,
+    declare,
+    listing,
+    number,
+    optional_part,
+    part,
+    read,
+    rule,
+    schema_of,
+    text,
+)
 from .hypervisor_clusters import HypervisorCluster, hypervisor_clusters
 from .hypervisor_spec import BridgeMapping, Controller, Encapsulation, Gateway, OpenVSwitch, bridge_mappings
-from .leader_proxy_spec import LeaderProxy, leader_proxy
 from .metadata_agent_spec import MetadataAgent, metadata_agent
 from .names import CLIENT_CA_KEY, CLIENT_SERVICES, MOST_MEMBERS
-from .northd_spec import NorthdSpec, ObserverSpec
 from .observer_settings import HEARTBEAT_SECONDS
 from .pod_fields import Image
-from .relay_spec import RelaySpec
 from .rules import (
     AGENT_ON_HYPERVISORS,
     CIDRS_NEED_LOCAL,
@@ -38,8 +51,8 @@ from .rules import (
     UNDERLAY_NEEDS_OURS,
     check_rules,
 )
+from .schema_validator import complete
 from .tls_spec import Tls
-from .validation import complete
 
 
 @dataclass(frozen=True)

@@ -17,18 +17,20 @@ from .._raft.answer import host_of
 from .._raft.verdict import Verdict
 from .._raft.view import majority
 from .certificate_status import CERTIFICATE, ObservedCertificates, certificate_condition, first_end
-from .conditions import StatusCondition, repeat_condition
-from .leader_labels import leader_of
-from .operator_status import HYPERVISOR_CLUSTERS, RECONCILED
+from .names import leader_of
 from .status_conditions import (
     CLAIMS,
+    HYPERVISOR_CLUSTERS,
     LONGEST,
+    RECONCILED,
     SCHEMA,
     UP_TO_DATE,
     ChassisCount,
+    StatusCondition,
     claims_condition,
     controllers_condition,
     northd_condition,
+    repeat_condition,
     schema_condition,
     up_to_date_condition,
 )

@@ -7,7 +7,7 @@ import difflib
 import typing as t
 
 if t.TYPE_CHECKING:
-    from .fields import Schema
+    from .declaration import Schema
 
 Error = t.Any  # jsonschema.ValidationError
 _TYPES = {

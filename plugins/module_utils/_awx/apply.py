@@ -7,11 +7,9 @@ import time
 import typing as t
 
 from .._base.deadline import Deadline
-from .._base.errors import Refused, TimedOut
-from .._base.sentences import list_names
+from .._base.errors import Refused, TimedOut, list_names
 from .client import AwxClient
-from .desired import DesiredObject, desired_objects
-from .kinds import credential_slot
+from .desired import DesiredObject, credential_slot, desired_objects
 from .nodes import NEW_ID, Writer, apply_nodes
 from .observed import ObservedAwx, foreign_objects, read_awx
 from .plan import changed_fields, shown, survey_differs

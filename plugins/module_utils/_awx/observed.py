@@ -8,8 +8,7 @@ import typing as t
 
 from .._base.errors import Refused
 from .client import AwxClient
-from .desired import DesiredObject
-from .kinds import KIND_OF, KINDS, MARK, REFERENCES, credential_slot
+from .desired import KIND_OF, KINDS, MARK, REFERENCES, DesiredObject, credential_slot
 
 Json = dict[str, t.Any]
 

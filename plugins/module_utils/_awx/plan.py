@@ -6,8 +6,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .desired import DesiredNode, DesiredObject
-from .kinds import REFERENCES
+from .desired import REFERENCES, DesiredNode, DesiredObject
 from .observed import ObservedAwx, resolve
 
 Json = dict[str, t.Any]

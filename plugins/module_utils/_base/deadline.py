@@ -3,9 +3,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import os
 import time
 import typing as t
+
+# How long the stop of a database member may take, in seconds. The launcher uses it; the unit of a machine and the pod are limited to it.
+
+# The server hands its leadership over and ends; longer than milliseconds only while it converts or writes a snapshot.
+HANDOVER_SECONDS = 20
+# After that: the server has got a signal and may still be busy.
+AFTER_SIGNAL_SECONDS = 35
+# Reading the end of the file and recording it, and starting the processes that do this.
+RECORD_SECONDS = 5
+# systemd and the kubelet kill what still runs after this.
+STOP_SECONDS = HANDOVER_SECONDS + AFTER_SIGNAL_SECONDS + RECORD_SECONDS
+
+
+# What a module is doing at the moment. A module prints nothing before it ends; the action plugin that started it on this machine reads this and prints it.
+
+VARIABLE = "C5C3_OVN_PROGRESS"
+"""The environment variable with the path of the file; without it there is no reader, and nothing is written."""
+
+
+def report_progress(doing: str) -> None:
+    """Say in one line what is done or waited for from now on."""
+    path = os.environ.get(VARIABLE)
+    if path:
+        with contextlib.suppress(OSError), open(path, "w", encoding="utf-8") as file:
+            file.write(doing)
 
 
 class Deadline:

@@ -6,8 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from .._base.errors import InvalidInput
-from .lists import ZONES, read_cms_options, read_zones
-from .text import checked_word
+from .text import ZONES, checked_word, read_cms_options, read_zones
 
 GATEWAY = "enable-chassis-as-gw"
 OWNER = "c5c3-ovn-owner="  # the Kubernetes cluster of a chassis; ovn-controller shows it in the chassis row

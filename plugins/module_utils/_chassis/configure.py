@@ -113,7 +113,7 @@ def configure(params: Params, check_mode: bool) -> dict[str, t.Any]:
 
 
 def _plan_absent() -> t.Callable[[ObservedChassis], ChassisPlan]:
-    from .removal import plan_absent
+    from .southbound_removal import plan_absent
 
     return plan_absent
 

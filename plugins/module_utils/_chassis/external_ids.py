@@ -10,8 +10,15 @@ from .._base.errors import InvalidInput
 from .._base.inventory import as_list
 from .._base.ip_addresses import canonical, literal
 from .._ovsdb.endpoint import one_spelling, parse_endpoint
-from .lists import read_bridge_mappings, read_items, read_mac_mappings, read_remotes
-from .text import checked_device, checked_word, format_value
+from .text import (
+    checked_device,
+    checked_word,
+    format_value,
+    read_bridge_mappings,
+    read_items,
+    read_mac_mappings,
+    read_remotes,
+)
 
 SYSTEM_ID = "system-id"
 REMOTE = "ovn-remote"

@@ -17,7 +17,7 @@ from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.northbound import Command, NorthboundSession
 from .._ovsdb.session import Session
 from .._ovsdb.tls_files import TlsFiles
-from .claims import CLAIMS, MisplacedPort, borrowed_encapsulations, misplaced_ports
+from .addresses import CLAIMS, MisplacedPort, borrowed_encapsulations, misplaced_ports
 from .heartbeats import RollCall, describe_chassis, has_answered, late_names
 from .southbound_rows import DETAILS, chassis_rows, gateways_by_chassis, last_heartbeat, private_rows
 

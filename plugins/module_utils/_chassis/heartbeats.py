@@ -7,8 +7,8 @@ import typing as t
 
 from .cms_options import GATEWAY
 from .external_ids import BRIDGE_MAPPINGS, CMS_OPTIONS
-from .lists import read_bridge_mappings, read_cms_options
 from .southbound_rows import ChassisRow, PrivateRow
+from .text import read_bridge_mappings, read_cms_options
 
 
 def has_answered(number: int, expected: int, latest: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-from .._base.sentences import list_names
+from .._base.errors import list_names
 from .._machine.supervisor import Supervisor
 
 OWN_UNIT = "c5c3-ovn-controller.service"

@@ -9,8 +9,7 @@ import typing as t
 from .._base.errors import InvalidInput, Refused
 from . import bridges as br
 from . import cms_options, external_ids, ownership, preserve
-from .lists import read_cms_options
-from .text import checked_text, format_value, stored_text
+from .text import checked_text, format_value, read_cms_options, stored_text
 
 _NOTHING: t.Mapping[str, t.Any] = types.MappingProxyType({})
 

@@ -10,7 +10,7 @@ from .._ovsdb.rows import as_list, as_optional, decode
 from .bridges import OVN_PORT_KEYS, DesiredBridge
 from .external_ids import BRIDGE_MAPPINGS, SYSTEM_ID, settings_in_use
 from .heartbeats import bridge_mappings_in
-from .lists import mappings_with_blanks
+from .text import mappings_with_blanks
 
 if t.TYPE_CHECKING:
     from .database import LocalDatabase

@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The test network in the Northbound database: one logical switch with a port per hypervisor. What has to be written, decided from rows; no database here.
-
-Every row carries our mark. Rows without it are never touched, whatever their names are.
-"""
+"""The test network without a library, for pods and hypervisors: one request that reads and one transaction that writes (RFC 7047 section 5.2)."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing as t
 
+from .._base.databases import DATABASE_NAMES
+from .._base.deadline import Deadline
 from .._base.errors import Refused
+from .._ovsdb.endpoint import Endpoint
+from .._ovsdb.first_answer import first_answer
+from .._ovsdb.rows import Caller, Operation, as_list, decode, expect, transact, write
+from .._ovsdb.tls_files import TlsFiles
+from .._ovsdb.wire import Connection
+
+# The test network in the Northbound database: one logical switch with a port per hypervisor. What has to be written, decided from rows; no database here.
+# Every row carries our mark. Rows without it are never touched, whatever their names are.
 
 MARK = "c5c3-ovn-test-network"  # in external_ids, with the name of the test network
 COMMENT = "c5c3.ovn.ovn_test_network"
@@ -98,3 +106,118 @@ def _present(desired: DesiredNetwork, own_switches: t.Sequence[str], own_ports: 
             *(f"port {port.name} ({port.addresses})" for port in desired.ports if port in (*add, *wrong)),
         ),
     )
+
+
+DATABASE = DATABASE_NAMES["northbound"]
+_COLUMNS = {SWITCH: ["_uuid", "name", "external_ids"], PORT: ["_uuid", "name", "external_ids", "addresses"]}
+
+
+def converge(
+    endpoints: t.Sequence[Endpoint], tls: TlsFiles, deadline: Deadline, desired: DesiredNetwork, check_mode: bool
+) -> Plan:
+    """Write what differs, unless in check mode, and return what that is."""
+    connect = [functools.partial(Connection, endpoint, tls, deadline) for endpoint in endpoints]
+    with first_answer(connect, DATABASE) as connection:
+        return converge_on(connection, desired, check_mode)
+
+
+def converge_on(connection: Caller, desired: DesiredNetwork, check_mode: bool) -> Plan:
+    """Do the same through one connection, which may be a command in a pod."""
+    plan = make_plan(desired, *observed_rows(transact(connection, DATABASE, queries(desired))))
+    if plan.messages and not check_mode:
+        write(connection, DATABASE, operations(desired.name, plan), COMMENT)
+    return plan
+
+
+def _marked(name: str) -> list[t.Any]:
+    return ["external_ids", "includes", _mark(name)]
+
+
+def _mark(name: str) -> list[t.Any]:
+    return ["map", [[MARK, name]]]
+
+
+def queries(desired: DesiredNetwork) -> list[Operation]:
+    """Return what reads our rows, and the rows that have a desired name. Conditions of one select must all be true, so there is one for each."""
+    conditions = [
+        (SWITCH, _marked(desired.name)),
+        (SWITCH, ["name", "==", desired.name]),
+        (PORT, _marked(desired.name)),
+        *((PORT, ["name", "==", port.name]) for port in desired.ports),
+    ]
+    return [
+        {"op": "select", "table": table, "where": [condition], "columns": _COLUMNS[table]}
+        for table, condition in conditions
+    ]
+
+
+def observed_rows(answers: t.Sequence[dict[str, t.Any]]) -> tuple[list[ObservedRow], list[ObservedRow]]:
+    """Return the switches and ports that `queries` found. A row that several of them found is there once."""
+
+    def rows(some: t.Iterable[dict[str, t.Any]]) -> list[ObservedRow]:
+        return list(dict.fromkeys(_row(row) for answer in some for row in answer["rows"]))
+
+    return rows(answers[:2]), rows(answers[2:])
+
+
+def _row(encoded: t.Mapping[str, t.Any]) -> ObservedRow:
+    row = {column: decode(value) for column, value in encoded.items()}
+    return ObservedRow(
+        row["_uuid"], row["name"], row["external_ids"].get(MARK), tuple(as_list(row.get("addresses", [])))
+    )
+
+
+def operations(name: str, plan: Plan) -> list[Operation]:
+    """Return the plan for the test network `name` as operations of one transaction."""
+    if plan.delete:
+        return [{"op": "delete", "table": SWITCH, "where": [_marked(name)]}]
+    inserts = [
+        {
+            "op": "insert",
+            "table": PORT,
+            "row": {"name": port.name, "addresses": port.addresses, "external_ids": _mark(name)},
+            "uuid-name": f"port{number}",
+        }
+        for number, port in enumerate(plan.add)
+    ]
+    new = ["set", [["named-uuid", insert["uuid-name"]] for insert in inserts]]
+    todo = [_still_there(PORT, uuid) for uuid, _addresses in plan.correct]
+    if plan.create:
+        todo.append(_no_switch(name))
+    elif inserts:
+        todo.append(_still_there(SWITCH, plan.switch))
+    todo += inserts
+    todo += [
+        {"op": "update", "table": PORT, "where": _is(uuid), "row": {"addresses": addresses}}
+        for uuid, addresses in plan.correct
+    ]
+    if plan.create:
+        row = {"name": name, "external_ids": _mark(name), "ports": new}
+        todo.append({"op": "insert", "table": SWITCH, "row": row})
+    elif inserts:
+        todo.append(
+            {"op": "mutate", "table": SWITCH, "where": _is(plan.switch), "mutations": [["ports", "insert", new]]}
+        )
+    return todo
+
+
+def _is(uuid: str) -> list[list[t.Any]]:
+    return [["_uuid", "==", ["uuid", uuid]]]
+
+
+def _still_there(table: str, uuid: str) -> Operation:
+    """Return what aborts the transaction if the row was deleted: an update would change nothing then, and a new port would vanish."""
+    return expect(table, uuid, {"_uuid": ["uuid", uuid]})
+
+
+def _no_switch(name: str) -> Operation:
+    """Return what aborts the transaction if there is a switch of ours: names of switches are not unique, and two runs at once must not make two."""
+    return {
+        "op": "wait",
+        "timeout": 0,
+        "table": SWITCH,
+        "where": [_marked(name)],
+        "columns": ["name"],
+        "until": "==",
+        "rows": [],
+    }

@@ -11,7 +11,7 @@ from .._base.errors import OvnError
 from .._daemons.central_host import parse_northd_state, parse_version
 from .._kubernetes.command import COMMAND_SECONDS
 from .._kubernetes.pod_diagnosis import diagnose_containers
-from .._kubernetes.pods import node_of, unresponsive_nodes
+from .._kubernetes.pod_watch import node_of, unresponsive_nodes
 from .._kubernetes.rollout_progress import is_terminating
 from .._ovsdb.wire import ask_all
 

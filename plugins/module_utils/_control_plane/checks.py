@@ -33,10 +33,9 @@ from .leader_proxy import refuse_published_removal, unpublished_warning
 from .manifests import ClusterManifests
 from .observed_state import ObservedCluster, refuse_neighbors
 from .ports import PortClash, find_port_clashes, refuse_port_clashes
-from .record_store import RecordStore
 from .recreate_claims import find_claims_to_recreate
 from .storage import check_claims
-from .witness_store import WitnessStore
+from .stores import RecordStore, WitnessStore
 from .witnesses import find_witnesses
 
 # Who uses the port of chassis before the first relays take it over: clients that are no chassis, as Neutron, need the port without a role then, and it is

@@ -18,11 +18,10 @@ from .._kubernetes.apply import ObjectChange, key_of, prune
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied
 from .._kubernetes.lease import RunLease, check_lease, holder_identity
-from .._kubernetes.progress import Progress
 from .._kubernetes.timestamps import format_timestamp
-from .ca_bundles import refuse_bundles_without_authorities
+from .._kubernetes.wait_tracker import Progress
 from .checks import check_cluster
-from .claim_templates import ClaimTemplates
+from .claim_templates import ClaimTemplates, refuse_bundles_without_authorities
 from .database_rollout import DatabaseRollout
 from .desired import DesiredCluster, check_unchanged, is_config, is_later, is_listeners, keep_claims, template_changes
 from .endpoints import ControlPlaneAddress, Endpoints, find_endpoints

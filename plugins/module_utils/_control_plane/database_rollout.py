@@ -9,9 +9,8 @@ import time
 import typing as t
 
 from .._api.witness_map import IsDue, differs
-from .._base.deadline import Deadline
+from .._base.deadline import Deadline, report_progress
 from .._base.errors import Changed, Conflict, OvnError, Refused, TimedOut, Unreachable
-from .._base.progress import report_progress
 from .._kubernetes.rollout_progress import CONTAINER, update_revision
 from .._kubernetes.timestamps import unix_seconds
 from .._raft.cluster_witness import ClusterWitness, differs_meaningfully, merge_cluster_witness
@@ -22,9 +21,9 @@ from .._raft.record import Record
 from .._raft.rounds import converge
 from .._raft.sizing import FINDS_OTHERS_IN_PODS_SECONDS
 from .._raft.step import Round, Step, Unexamined, find_unexamined
+from .leader_proxy import Handover, Relays, is_rollout, relays_to_await
 from .observed_members import ObservedDatabase
-from .relays import Handover, Relays, is_rollout, relays_to_await
-from .witness_store import WitnessStore, known_members, observed_witness, of_recorded_cluster
+from .stores import WitnessStore, known_members, observed_witness, of_recorded_cluster
 
 _PAUSE = 2.0  # seconds after a step that was refused for the moment
 

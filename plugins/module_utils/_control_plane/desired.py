@@ -8,7 +8,6 @@ import dataclasses
 import typing as t
 import uuid
 
-from .._api.ciphers import check_ciphers
 from .._api.crds import check_revision, custom_resource_definitions
 from .._api.names import (
     API_VERSION,
@@ -22,6 +21,7 @@ from .._api.names import (
     witness_name,
 )
 from .._api.spec import ClusterSpec, parse_spec
+from .._api.tls_spec import check_ciphers
 from .._base.databases import DATABASES, Database
 from .._base.errors import InvalidInput, Refused
 from .._kubernetes.apply import ObjectChange, key_of

@@ -17,12 +17,11 @@ from .._kubernetes.rollout_progress import is_outdated, is_terminating
 from .._ovsdb.server import SERVER_QUERY, databases_in
 from .._raft.answer import Answer, Problem, failed_answer
 from .._raft.ask import answer_of_server, problem_of
-from .._raft.cluster_witness import ClusterWitness, parse_cluster_witness
+from .._raft.cluster_witness import ClusterWitness, Witness, number_or_none, parse_cluster_witness, parse_witness
 from .._raft.observation import Observation
 from .._raft.parse import parse_cluster_status
 from .._raft.sizing import LOADING_SECONDS
-from .._raft.start_check import Space, find_space_problem
-from .._raft.witness import Witness, number_or_none, parse_witness
+from .._raft.standalone import Space, find_space_problem
 
 if t.TYPE_CHECKING:
     from .._kubernetes.client import ExecResult

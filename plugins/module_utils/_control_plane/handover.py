@@ -13,15 +13,14 @@ import typing as t
 
 from .._api.names import Object, northd_name, observer_name
 from .._base.databases import PORTS
-from .._base.deadline import Deadline
+from .._base.deadline import Deadline, report_progress
 from .._base.errors import BadAnswer, OvnError, Refused, TimedOut, Unreachable
-from .._base.progress import report_progress
 from .._daemons.database_converge import OwnMember, converge
 from .._daemons.database_settings import LAYOUTS, DesiredSettings
 from .._kubernetes.apply import key_of
 from .._kubernetes.compare import is_applied
 from .._kubernetes.lease import check_lease
-from .._kubernetes.pods import list_pods
+from .._kubernetes.pod_watch import list_pods
 from .._kubernetes.rollout_progress import has_relay, is_outdated, is_ready, is_terminating, update_revision
 from .desired import is_later
 from .objects import ClusterObjects

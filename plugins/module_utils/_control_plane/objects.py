@@ -11,8 +11,8 @@ from .._base.errors import Changed, Conflict, Refused
 from .._kubernetes.apply import Key, ObjectChange, converge, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied
-from .._kubernetes.progress import Progress
 from .._kubernetes.rollout_progress import is_terminating
+from .._kubernetes.wait_tracker import Progress
 from .checks import CheckedCluster
 from .desired import DesiredCluster, is_config, is_listeners, keep_claims
 from .manifests import ClusterManifests

@@ -21,7 +21,6 @@ from .._raft.observation import Observation
 from .._raft.step import Run
 from .._raft.verdict import Verdict, assess
 from .._raft.view import majority
-from .diagnosis import describe
 from .examine_pod import (
     EXAMINE,
     EXAMINE_SECONDS,
@@ -31,7 +30,8 @@ from .examine_pod import (
     parse_schemas,
 )
 from .pod_steps import PodMembers
-from .record_store import RecordStore
+from .stores import RecordStore
+from .workloads import describe
 
 _EXAMINED_SECONDS = 60  # for a pod that runs, or that is not needed; one that hangs longer is reported as unknown
 # A command in a pod that runs may fail once on a busy node; a member that does not answer then is not needed.

@@ -13,7 +13,7 @@ from .._base.deadline import Deadline
 from .._base.errors import OvnError, Refused
 from .._kubernetes.command import COMMAND_SECONDS
 from .._kubernetes.pod_diagnosis import diagnose_containers, diagnose_events
-from .._kubernetes.pods import list_events, list_pods, node_of, unresponsive_nodes
+from .._kubernetes.pod_watch import list_events, list_pods, node_of, unresponsive_nodes
 from .._kubernetes.rollout_progress import CONTAINER, is_database_container_running
 from .._ovsdb.wire import ask_all
 from .._raft.answer import Answer, failed_answer

@@ -10,7 +10,7 @@ from .._base.databases import DATABASE_NAMES, STEMS
 from .._base.deadline import Deadline
 from .._base.errors import Changed, Conflict, OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.pod_startup import PodStartup, assess_startup
-from .._kubernetes.pods import list_events, list_pods
+from .._kubernetes.pod_watch import list_events, list_pods
 from .._kubernetes.rollout_progress import (
     CONTAINER,
     is_database_container_ready,
@@ -22,8 +22,7 @@ from .._kubernetes.wait_tracker import WaitTracker
 from .._ovsdb.wire import ask_all
 from .._raft.answer import Answer
 from .._raft.record import Record
-from .._raft.step import Step
-from .._raft.step_errors import check_unresponsive, is_listed, not_joined_error, read_progress, still_listed_error
+from .._raft.step import Step, check_unresponsive, is_listed, not_joined_error, read_progress, still_listed_error
 from .examine_pod import EXAMINE_SECONDS, ParsedExamination, examine_command, parse_examination
 from .joining import JoinWait
 

@@ -13,7 +13,7 @@ from .._base.databases import DATABASES, Database
 from .._base.errors import Conflict, Refused
 from .._kubernetes.apply import ObjectChange, OnChange
 from .._kubernetes.client import Cluster
-from .._kubernetes.pods import list_pods
+from .._kubernetes.pod_watch import list_pods
 from .._kubernetes.rollout_progress import is_terminating
 from .desired import DesiredCluster
 from .observed_state import ObservedCluster, claim_templates

@@ -13,7 +13,7 @@ from .._api.database_spec import Storage
 from .._api.names import Object
 from .._base.errors import Conflict, InvalidInput, Refused, TimedOut
 from .._kubernetes.client import Cluster
-from .._kubernetes.quantity import parse_quantity
+from .._kubernetes.compare import parse_quantity
 from .._kubernetes.rollout_progress import is_terminating
 from .observed_state import claim_templates
 

@@ -8,7 +8,7 @@ import typing as t
 from .._base.databases import Database
 from .._base.deadline import Deadline
 from .._base.errors import OvnError, TimedOut, Unreachable
-from .._kubernetes.progress import Progress
+from .._kubernetes.wait_tracker import Progress
 from .database_rollout import DatabaseRollout, raise_combined
 
 # What the first database leaves of the time to the second one.

@@ -10,7 +10,7 @@ from .._base.databases import DATABASES, Database
 from .._base.errors import Refused
 from .._kubernetes.apply import ObjectChange, OnChange
 from .._kubernetes.client import Cluster
-from .._kubernetes.quantity import parse_quantity
+from .._kubernetes.compare import parse_quantity
 from .desired import DesiredCluster
 from .observed_state import ObservedCluster
 

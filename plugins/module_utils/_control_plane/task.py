@@ -8,7 +8,7 @@ import typing as t
 from .._base.deadline import Deadline
 from .._base.errors import OvnError
 from .._kubernetes.client import Cluster
-from .._kubernetes.progress import Progress
+from .._kubernetes.wait_tracker import Progress
 from .absent import delete_control_plane, remaining_data
 from .control_plane import ControlPlane
 from .desired import desired_from_params, kept_fields_warning, refuse_deletion

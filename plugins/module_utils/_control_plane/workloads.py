@@ -11,14 +11,31 @@ from .._api.names import Object, label_selector, northd_name, observer_name, sel
 from .._base.deadline import Deadline
 from .._base.errors import OvnError, TimedOut
 from .._kubernetes.client import Cluster
+from .._kubernetes.pod_diagnosis import diagnose_containers, diagnose_events
 from .._kubernetes.pod_startup import PATIENCE, assess_startup
-from .._kubernetes.pods import list_events
+from .._kubernetes.pod_watch import list_events
 from .._kubernetes.rollout_progress import is_available, is_terminating
 from .._kubernetes.stuck_pods import backs_off, delete_stuck_pod, has_started
 from .._kubernetes.wait_tracker import REQUEUE_ANNOTATION
-from .._kubernetes.workload_watch import watch_until
+from .._kubernetes.watcher import watch_until
 from .desired import DesiredCluster
-from .diagnosis import describe
+
+# Asks Kubernetes why pods do not run, for an error message.
+
+_MOST = 5  # messages; more of them say the same
+
+
+def describe(cluster: Cluster, namespace: str, owner: str, names: t.Collection[str]) -> str:
+    """Return one text for an error message, empty if Kubernetes reports no problem."""
+    try:
+        pods = [pod for pod in cluster.list("v1", "Pod", namespace) if pod["metadata"]["name"] in names]
+        messages = [message for pod in pods for message in diagnose_containers(pod)]
+        messages += diagnose_events(cluster.list("v1", "Event", namespace), owner, names)
+    except OvnError as e:
+        return f"(cause unknown: {e})"
+    distinct = list(dict.fromkeys(text.rstrip(".") for text in messages))
+    return f"Kubernetes says: {'; '.join(distinct[:_MOST])}." if distinct else ""
+
 
 _SLICE, _POLL_SECONDS = 5.0, 1.0
 _OBSERVER_SECONDS = 15.0  # nothing depends on it: a warning is enough

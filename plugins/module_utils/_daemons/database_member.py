@@ -9,14 +9,12 @@ from .._base.deadline import Deadline
 from .._base.errors import Conflict, InvalidInput, Refused
 from .._ovsdb.endpoint import parse_endpoint
 from .._ovsdb.rows import Caller, Operation, as_optional, select, write
-from .._ovsdb.server import query_server
+from .._ovsdb.server import appctl, query_server
 from .._ovsdb.tls_files import TlsFiles
-from .._ovsdb.unixctl import appctl
 from .._ovsdb.wire import Connection
 from .._raft.parse import ClusterStatus, parse_cluster_status
 from .database_converge import MemberState
-from .database_remotes import RemotesPlan
-from .database_settings import Layout, ObservedSettings
+from .database_settings import Layout, ObservedSettings, RemotesPlan
 
 
 def committed(status: ClusterStatus) -> int:

@@ -7,7 +7,7 @@ Its text is composed of three parts, and stays one script.
 
 from __future__ import annotations
 
-from .._base.stop_budget import AFTER_SIGNAL_SECONDS, HANDOVER_SECONDS
+from .._base.deadline import AFTER_SIGNAL_SECONDS, HANDOVER_SECONDS
 from .._base.tls_options import SHELL_ARGUMENTS
 from .raft_file import FILE
 from .raft_witness import WITNESS

@@ -10,13 +10,10 @@ import typing as t
 from .._base.deadline import Deadline
 from .._base.errors import InvalidInput, OvnError, Refused, TimedOut
 from .._daemons.database_member import LocalMember
-from .._daemons.database_remotes import RemotesPlan, plan_release
-from .._daemons.database_settings import LAYOUTS
-from .._ovsdb.endpoint import Endpoint
-from .._ovsdb.listener import Listener, is_listening, parse_listener
-from .._ovsdb.server import query_server
+from .._daemons.database_settings import LAYOUTS, RemotesPlan, plan_release
+from .._ovsdb.endpoint import Endpoint, Listener, is_listening, parse_listener
+from .._ovsdb.server import appctl, query_server
 from .._ovsdb.tls_files import TlsFiles
-from .._ovsdb.unixctl import appctl
 
 OPTIONS: dict[str, dict[str, t.Any]] = {
     "target": {"type": "str", "required": True},

@@ -17,8 +17,8 @@ from .._machine.commands import Commands
 from .._machine.systemd_units import own_unit
 from .._ovsdb.endpoint import Endpoint
 from .._ovsdb.rows import as_optional, select
+from .._ovsdb.server import appctl
 from .._ovsdb.tls_files import TlsFiles
-from .._ovsdb.unixctl import appctl
 from .._ovsdb.wire import Connection
 from .._raft.parse import parse_cluster_status
 from .foreign_containers import Output, examine_container

@@ -8,8 +8,7 @@ import typing as t
 from .._base.deadline import Deadline
 from .._daemons.database_converge import converge
 from .._daemons.database_member import LocalMember
-from .._daemons.database_remotes import RemotesPlan, plan_table
-from .._daemons.database_settings import LAYOUTS, desired_from_params
+from .._daemons.database_settings import LAYOUTS, RemotesPlan, desired_from_params, plan_table
 
 OPTIONS: dict[str, dict[str, t.Any]] = {
     "database": {"type": "str", "choices": ["northbound", "southbound"], "required": True},

@@ -13,24 +13,25 @@ import typing as t
 from .._base.errors import InvalidInput, OvnError
 from .._machine.commands import Commands
 from .._machine.connections import find_strangers, parse_connections
-from .._machine.firewall_unit import FILE
-from .._machine.loaded_table import has_table, parse_table
 from .._machine.ruleset import (
     FAMILY,
+    FILE,
     TABLE,
     Network,
     PortFilter,
     Table,
     extend,
+    has_table,
     narrowed,
+    parse_table,
     render_script,
     render_table,
     table_of,
     undeclared,
 )
 from .._pki.files import Ownership, activate, attribute_problem, delete, pending, read, write_pending
-from .keep_for import OPTION as KEEP_FOR
-from .keep_for import read_reasons_to_keep
+from .systemctl import OPTION as KEEP_FOR
+from .systemctl import read_reasons_to_keep
 
 OPTIONS: dict[str, dict[str, t.Any]] = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._ovsdb.listener import Listener, parse_listener
+from .._ovsdb.endpoint import Listener, parse_listener
 
 _CLIENTS = {"northbound": "ovn-nbctl", "southbound": "ovn-sbctl"}
 

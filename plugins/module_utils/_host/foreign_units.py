@@ -11,7 +11,7 @@ import typing as t
 from .._base.errors import OvnError
 from .._machine.supervisor import Supervisor
 from .._machine.systemd_units import MASKS, OURS, command_lines, read_blocks
-from .foreign_command_line import parse_command_line
+from .foreign_processes import parse_command_line
 
 _LIST = ("list-unit-files", "--type=service", "--state=enabled,enabled-runtime", "--no-legend", "--plain")
 # What a command of ovn-ctl starts; start_northd starts the databases as well, unless it is told not to.

@@ -15,7 +15,7 @@ from .._machine.systemd_units import own_unit
 from .._raft.answer import Answer
 from .._raft.host import UNIXCTL_SECONDS, HostMember
 from .._raft.observation import Observation
-from .._raft.start_check import Space, find_space_problem, measure_space
+from .._raft.standalone import Space, find_space_problem, measure_space
 from .foreign_processes import ControlPlaneProcess, control_socket, database_socket, find_contained, find_server
 from .foreign_units import read_stopped_units
 from .supervision import Supervision, end_process

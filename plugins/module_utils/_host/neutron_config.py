@@ -11,8 +11,7 @@ import pathlib
 import shlex
 import typing as t
 
-from .._machine.commands import Commands
-from .._machine.files import text_if_readable
+from .._machine.commands import Commands, text_if_readable
 from .._machine.systemd_units import command_lines, read_blocks
 from .._neutron.config_files import (
     Reading,

@@ -10,7 +10,7 @@ import typing as t
 
 from .._base.errors import OvnError
 from .._chassis.database import DATABASE
-from .._chassis.local_rows import read_chassis, read_tables
+from .._chassis.lookup import read_chassis, read_tables
 from .._chassis.other_switches import (
     DATAPATH,
     DISTRIBUTION_UNITS,
@@ -22,8 +22,7 @@ from .._chassis.other_switches import (
     parse_datapath_ports,
 )
 from .._machine.commands import Commands
-from .._machine.proc import running_programs
-from .._machine.unix_sockets import bridges_of, read_listening
+from .._machine.proc import bridges_of, read_listening, running_programs
 
 DATABASE_FILE = "/etc/openvswitch/conf.db"
 OPTIONS: dict[str, dict[str, t.Any]] = {

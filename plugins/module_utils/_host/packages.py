@@ -7,9 +7,8 @@ import dataclasses
 import os
 import typing as t
 
-from .._machine.apt_commands import apt_commands, read_distribution
 from .._machine.commands import Commands
-from .._machine.installed_packages import Observed, observe
+from .._machine.installed_packages import Observed, apt_commands, observe, read_distribution
 from .._machine.package_plan import desired_versions, unsatisfied
 
 OPTIONS: dict[str, dict[str, t.Any]] = {

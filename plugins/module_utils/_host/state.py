@@ -10,7 +10,7 @@ import typing as t
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from .._base.errors import InvalidInput, OvnError
-from .._chassis.datapath_reader import DatapathWatch
+from .._chassis.datapath import DatapathWatch
 from .._machine.commands import Commands
 from . import daemons, database, firewall, member, neutron_config, openvswitch, packages, units
 

@@ -8,13 +8,12 @@ import pathlib
 import time
 import typing as t
 
-from .._base.deadline import Deadline
+from .._base.deadline import HANDOVER_SECONDS, Deadline
 from .._base.errors import OvnError, Refused
-from .._base.stop_budget import HANDOVER_SECONDS
 from .._machine.commands import Runner
 from .._machine.supervisor import Supervisor
 from .._machine.systemd_units import PROPERTIES, Unit, forbidding_verbs, parse_show
-from .._ovsdb.unixctl import appctl
+from .._ovsdb.server import appctl
 from .foreign_containers import (
     engine,
     examine_container,

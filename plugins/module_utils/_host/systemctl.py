@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asks systemd of this host for its units, and tells it what to do with them."""
+"""Finds what still needs something that is to be taken away: the option `keep_for` of `ovn_units` and `ovn_firewall`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,25 @@ import pathlib
 import typing as t
 
 from .._base.errors import OvnError
-from .._machine.commands import Commands
-from .._machine.files import text_if_readable
-from .._machine.systemd_units import PROPERTIES, Unit, is_file_of, is_our_file, parse_show, with_files
+from .._machine.commands import Commands, text_if_readable
+from .._machine.systemd_units import PROPERTIES, Unit, is_file_of, is_our_file, parse_show, reason_to_keep, with_files
+from .._pki.files import Ownership, activate, attribute_problem, read, write_pending
+
+# Asks systemd of this host for its units, and tells it what to do with them.
+
+# Installs the program of the observer on a machine.
+
+_MODE, _OWNER = 0o644, Ownership(None, None)
+
+
+def install_program(path: str, content: bytes, *, check_mode: bool = False) -> bool:
+    """Write `content` to `path` at once or not at all, unless it is there; return whether that was, or is, necessary. `OvnError` if it cannot be written."""
+    if read(path) == content and attribute_problem(path, _MODE, _OWNER) is None:
+        return False
+    if not check_mode:
+        write_pending(path, content, _MODE, _OWNER)
+        activate(path)
+    return True
 
 
 def systemctl(commands: Commands, *arguments: str) -> str:
@@ -78,3 +94,21 @@ def predict_unit(unit: Unit, name: str, texts: t.Mapping[str, str], written: t.C
     newer = any(path in written or unit.started < _written(path) for path in own if is_our_file(path))
     others = {path: text_if_readable(path) for path in unit.files if path not in own}
     return with_files(unit, own, others, newer=newer)
+
+
+OPTION: dict[str, t.Any] = {
+    "type": "dict",
+    "options": {
+        "files": {"type": "list", "elements": "path", "default": []},
+        "units": {"type": "list", "elements": "str", "default": []},
+    },
+}
+
+
+def read_reasons_to_keep(keep_for: t.Mapping[str, t.Any] | None, commands: Commands) -> list[str]:
+    """Return which of the files are there, and which of the units run or would start with the machine. `keep_for` has the form of the option."""
+    if keep_for is None:
+        return []
+    reasons = [f"{path} is there" for path in keep_for["files"] if os.path.lexists(path)]
+    units = read_units(commands, keep_for["units"]) if keep_for["units"] else {}
+    return reasons + [reason for reason in map(reason_to_keep, units.values()) if reason]

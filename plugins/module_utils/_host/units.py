@@ -10,9 +10,8 @@ from .._base.errors import InvalidInput, Refused
 from .._machine.commands import Commands
 from .._machine.systemd_units import DesiredUnit, enabling_warnings, not_loaded_units, running_masked, systemctl_verbs
 from .._pki.files import Ownership, activate, attribute_problem, delete, read, write_pending
-from .keep_for import OPTION as KEEP_FOR
-from .keep_for import read_reasons_to_keep
-from .systemctl import predict_unit, read_units, systemctl
+from .systemctl import OPTION as KEEP_FOR
+from .systemctl import predict_unit, read_reasons_to_keep, read_units, systemctl
 
 OPTIONS: dict[str, dict[str, t.Any]] = {
     "files": {

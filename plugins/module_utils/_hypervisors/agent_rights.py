@@ -12,7 +12,7 @@ from .._kubernetes.access_review import Access, denied_accesses
 from .._kubernetes.apply import Key, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied, with_hash
-from .._kubernetes.progress import Progress
+from .._kubernetes.wait_tracker import Progress
 from .._manifests.status_rights import ADMISSION, RBAC, observer_rights, status_rights
 from .desired import DesiredHypervisors
 from .observed_state import ObservedHypervisors, StatusRights

@@ -10,15 +10,54 @@ import os
 import tempfile
 import typing as t
 
-from .._api.names import Object
+from .._api.names import CA_KEY, Object
 from .._api.service_accounts import account_of, account_of_pods, hypervisor_accounts
-from .._base.tls_options import CHASSIS_SIGNER
+from .._base.errors import Refused
+from .._base.tls_options import CHASSIS_SIGNER, certificates_of
 from .._kubernetes.client import Cluster
+from .._kubernetes.secret_files import read_secret
 from .._ovsdb.tls_files import TlsFiles
 from .._pki.certificates import new_private_key, new_request
 from .._pki.chassis_requests import RequestDecision, pem_of
 from .._pki.signing import SigningAuthority
 from .chassis_names import check_common_name
+from .desired import DesiredHypervisors
+
+# The CAs that nodes with certificates of their own trust: a copy of what the Secret has, which is for the run alone.
+
+
+def needs_authorities(desired: DesiredHypervisors) -> bool:
+    """Return whether nodes get the CAs in a ConfigMap of ours: not from the Secret, and not from a ConfigMap of another owner."""
+    return (
+        desired.has_node_certificates and desired.tls_secret is not None and desired.spec.tls.ca_config_map_ref is None
+    )
+
+
+def read_authorities(cluster: Cluster, desired: DesiredHypervisors) -> tuple[str, str]:
+    """Return the CAs in the Secret, and why there are none; both empty if they are not needed."""
+    secret = desired.tls_secret
+    if secret is None or not needs_authorities(desired):
+        return "", ""
+    data, refusal = read_secret(cluster, secret, desired.namespace)
+    bundle = _text((data or {}).get(CA_KEY, ""))
+    if certificates_of(bundle):
+        return bundle, ""
+    cause = _cause(refusal, f"Secret {desired.namespace}/{secret}", is_there=data is not None)
+    return "", f"{cause}, so the CAs that nodes trust stay as they are; without any, their pods do not start."
+
+
+def _text(data: str) -> str:
+    try:
+        return base64.b64decode(data).decode()
+    except ValueError:
+        return ""
+
+
+def _cause(refusal: Refused | None, secret: str, *, is_there: bool) -> str:
+    if refusal is not None:
+        return f"{secret} cannot be read ({str(refusal).rstrip('.')})"
+    return f"{secret} has no certificate in {CA_KEY}" if is_there else f"{secret} does not exist"
+
 
 if t.TYPE_CHECKING:
     from .._api.spec import ClusterSpec

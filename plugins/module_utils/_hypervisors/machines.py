@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from .._api.crds import check_revision
@@ -13,14 +14,29 @@ from .._base.ip_addresses import canonical_host
 from .._kubernetes.apply import ObjectChange, converge, delete, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied
-from .._kubernetes.progress import Progress
-from .machine_names import name_problem
+from .._kubernetes.wait_tracker import Progress
 from .nodes import Node
-from .observed_state import CRD, chassis_definition
+from .observed_state import CRD, chassis_definition, write_statuses
 from .resources import KIND, chassis_spec
 from .settings import Chassis
 from .southbound import Registry
-from .status import write_statuses
+
+# Which machines can have an OVNChassis with their name. Pure, and without libraries of Kubernetes: the inventory is checked with it, too.
+
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+_LONGEST = 63  # as the value of a label
+
+
+def name_problem(name: str) -> str:
+    """Return why a machine of this name cannot have an OVNChassis, empty if it can."""
+    if _NAME.fullmatch(name) and len(name) <= _LONGEST:
+        return ""
+    return (
+        f"Machine {name} cannot have an OVNChassis: the name of an object has lower-case letters, digits, hyphens and single dots, begins and ends with a "
+        f"letter or digit, and has at most {_LONGEST} characters. Rename it in the inventory, or remove ovn_hypervisor_kubeconfig and "
+        "ovn_hypervisor_context from it."
+    )
 
 
 class Machine(t.NamedTuple):

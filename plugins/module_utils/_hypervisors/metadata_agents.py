@@ -10,8 +10,7 @@ from .._api.names import Object
 from .._base.errors import InvalidInput
 from .._kubernetes.client import Cluster
 from .._manifests.metadata_agent import METADATA_AGENT, METADATA_AGENT_COMPONENT, has_agent
-from .._neutron.agent_container import SECRET_OPTION
-from .._neutron.metadata_agent import shared_secret_problem
+from .._neutron.metadata_agent import SECRET_OPTION, shared_secret_problem
 from .nodes import GATEWAY, matches
 from .observed_state import ObservedHypervisors, component_of
 from .settings import Chassis

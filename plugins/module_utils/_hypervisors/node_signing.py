@@ -8,14 +8,14 @@ import datetime
 import threading
 import typing as t
 
-from .._agent.log import as_ovn_error
+from .._agent.process import as_ovn_error
 from .._api.names import Object
 from .._base.deadline import Deadline
 from .._base.errors import CertificateProblem, Conflict, OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.client import Cluster
-from .._kubernetes.progress import Progress
+from .._kubernetes.wait_tracker import Progress
+from .._manifests.ca_bundle import ISSUER_VARIABLE, environment_of
 from .._manifests.hypervisors import CONTROLLER
-from .._manifests.node_certificates import ISSUER_VARIABLE, environment_of
 from .._pki.chassis_requests import AskingNode, RequestDecision, judge_requests, without_floods
 from .certificates import agents_user, carry_out, list_requests, pair_of_chassis
 from .chassis_names import renewable_names

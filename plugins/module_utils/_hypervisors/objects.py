@@ -14,15 +14,15 @@ from .._base.errors import OvnError, TimedOut, Unreachable
 from .._kubernetes.apply import ObjectChange, converge, delete, key_of
 from .._kubernetes.client import Cluster
 from .._kubernetes.compare import is_applied
-from .._kubernetes.progress import Progress
 from .._kubernetes.timestamps import format_timestamp
+from .._kubernetes.wait_tracker import Progress
+from .._manifests.ca_bundle import AUTHORITIES
 from .._manifests.hypervisor_pods import LAUNCHER, SCRIPTS, SETTINGS
 from .._manifests.hypervisors import CONTROLLER, OVS, hypervisor_manifests, settings_manifest
-from .._manifests.image_pull import IMAGE_PULL
-from .._manifests.node_certificates import AUTHORITIES
+from .._manifests.image_contract import IMAGE_PULL
 from .._manifests.status_rights import CHASSIS_OBSERVER_COMPONENT
 from .agent_rights import AgentRights
-from .authorities import needs_authorities
+from .certificates import needs_authorities
 from .desired import DesiredHypervisors
 from .metadata_agents import left_objects
 from .observed_state import RIGHTS, ObservedHypervisors, add_address, chassis_definition, component_of

@@ -3,23 +3,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import datetime
 import hashlib
+import json
 import typing as t
 
 from .._api.chassis_settings import HEARTBEAT
+from .._api.chassis_status import OVS_CONNECTED, READY, ChassisFacts, chassis_status
 from .._api.crds import check_revision, custom_resource_definitions
 from .._api.names import API_VERSION, CONFIG_NAME, MANAGER, Object, labels
-from .._base.errors import Refused
+from .._base.errors import Conflict, OvnError, Refused
 from .._base.ip_addresses import canonical
 from .._kubernetes.apply import Key, list_objects
 from .._kubernetes.client import Cluster
 from .._kubernetes.version import tokens_name_nodes
+from .._manifests.ca_bundle import AUTHORITIES, FOLDER_VARIABLE, environment_of, role_name
 from .._manifests.hypervisor_pods import SETTINGS
 from .._manifests.hypervisors import CONTROLLER
-from .._manifests.image_pull import IMAGE_PULL_COMPONENT
+from .._manifests.image_contract import IMAGE_PULL_COMPONENT
 from .._manifests.metadata_agent import METADATA_AGENT_COMPONENT
-from .._manifests.node_certificates import AUTHORITIES, FOLDER_VARIABLE, environment_of, role_name
 from .._manifests.status_rights import (
     CHASSIS_OBSERVER_COMPONENT,
     ROLE_AND_BINDING,
@@ -27,10 +31,99 @@ from .._manifests.status_rights import (
     observer_rights_name,
     status_rights_name,
 )
+from .desired import DesiredHypervisors
 from .nodes import Node, parse_node
-from .pods import COMPONENT, COMPONENTS
-from .resources import KIND, is_ours
-from .settings import recorded_addresses
+from .pods import COMPONENT, COMPONENTS, components_of, pod_problems, rolled_out
+from .resources import KIND, chassis_facts, is_ours
+from .settings import Chassis, recorded_addresses
+from .southbound import Registry
+from .wait import our_pods
+
+# The status of each OVNChassis, as a run has observed it last.
+
+
+def read_pod_problems(
+    cluster: Cluster,
+    desired: DesiredHypervisors,
+    daemon_sets: t.Mapping[str, Object],
+    chassis: t.Sequence[Chassis],
+    *,
+    awaited: bool,
+    not_awaited: t.Container[str] = (),
+) -> dict[str, str] | None:
+    """Return what is wrong with the pods, by node; None if there are no pods yet.
+
+    `daemon_sets`: those that are as they were read. `awaited`: the run has waited for all pods on nodes that are ready and not `not_awaited`, and they are
+    ready, too.
+    """
+    if awaited and all(one.node.ready and one.node.name not in not_awaited for one in chassis):
+        return {}
+    components = components_of(desired.spec.ovs.mode)
+    if len(daemon_sets) == len(components) and all(rolled_out(one, len(chassis)) for one in daemon_sets.values()):
+        return {}
+    if not awaited and not any((d.get("status") or {}).get("observedGeneration") for d in daemon_sets.values()):
+        return None
+    pods = cluster.list("v1", "Pod", desired.namespace, labels=our_pods(desired.name))
+    try:
+        events = cluster.list("v1", "Event", desired.namespace)
+    except OvnError:  # a right that a run can do without
+        events = []
+    return pod_problems(pods, [one.node for one in chassis], events, components)
+
+
+def write_statuses(
+    cluster: Cluster,
+    chassis: t.Sequence[Chassis],
+    registry: Registry | None,
+    resources: t.Mapping[str, Object],
+    problems: t.Mapping[str, str] | None,
+    interval: float,
+    *,
+    has_agents: bool,
+    on_machines: bool = False,
+    unreachable: str = "",
+) -> None:
+    """Write each status that differs. `resources` are the OVNChassis by node, `problems` those of pods, `interval` the seconds between two heartbeats.
+
+    `has_agents`: agents write these statuses between runs. `on_machines`: they are machines, which have no pods. `unreachable`: why there is no
+    `registry`, if that is to be written.
+    `resources` may be as old as the run: if they differ, all are read again. What an agent has written since then is newer than what is known here, and stays.
+    """
+    if problems is None and registry is None and not unreachable:
+        return
+    now = datetime.datetime.now(datetime.timezone.utc)
+    facts = {
+        one.node.name: chassis_facts(
+            one, registry, problems, now=now, interval=interval, has_agent=has_agents, on_machine=on_machines
+        )._replace(unreachable=unreachable)
+        for one in chassis
+    }
+    if not changed_statuses(resources, facts, now):
+        return
+    fresh = {resource["metadata"]["name"]: resource for resource in cluster.list(API_VERSION, KIND)}
+    for manifest in changed_statuses(fresh, facts, now):
+        with contextlib.suppress(Conflict):
+            cluster.apply_status(manifest)
+
+
+def changed_statuses(
+    resources: t.Mapping[str, Object], facts: t.Mapping[str, ChassisFacts], now: datetime.datetime
+) -> list[Object]:
+    """Return the manifest of each status that differs, which is applied over that very version of the OVNChassis alone."""
+    manifests = []
+    for node, known in facts.items():
+        resource = resources.get(node)
+        if resource is None:
+            continue
+        metadata, previous = resource["metadata"], resource.get("status") or {}
+        status = chassis_status(previous, known, generation=metadata.get("generation", 1), now=now)
+        # Other conditions stay: what is applied does not have them.
+        ours = [one for one in previous.get("conditions") or [] if one.get("type") in (READY, OVS_CONNECTED)]
+        if json.dumps(status, sort_keys=True) != json.dumps({**previous, "conditions": ours}, sort_keys=True):
+            version = {"name": node, "resourceVersion": metadata["resourceVersion"]}
+            manifests.append({"apiVersion": API_VERSION, "kind": KIND, "metadata": version, "status": status})
+    return manifests
+
 
 CRD = "apiextensions.k8s.io/v1"
 RIGHTS = tuple(kind for _version, kind in STATUS_RIGHTS)  # kinds without a namespace: what agents may do

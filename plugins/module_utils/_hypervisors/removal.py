@@ -12,7 +12,7 @@ from .._chassis.southbound_rows import gateway_warning
 from .._kubernetes.apply import delete
 from .._kubernetes.client import Cluster
 from .._kubernetes.pod_watch import await_no_pods
-from .._kubernetes.progress import Progress
+from .._kubernetes.wait_tracker import Progress
 from .._ovsdb.tls_files import TlsFiles
 from .certificates import pair_of_chassis
 from .desired import DesiredHypervisors

@@ -14,26 +14,23 @@ from .._base.deadline import Deadline
 from .._base.errors import InvalidInput, OvnError, TimedOut, Unreachable
 from .._kubernetes.access_review import denied_accesses, missing_account_problem
 from .._kubernetes.client import Cluster
-from .._kubernetes.progress import Progress
 from .._kubernetes.version import check_tokens, check_version
+from .._kubernetes.wait_tracker import Progress
 from .._manifests.hypervisors import CONTROLLER, OVS
-from .._manifests.image_pull import images_to_pull
+from .._manifests.image_contract import images_to_pull
 from .desired import DesiredHypervisors
-from .image_pull import pull_images
+from .image_pull import pull_images, split_into_waves
 from .lease import run_lease
 from .metadata_agents import AGENTS, chassis_with_agent, warnings_of
 from .node_signing import NodeSigning
 from .objects import HypervisorObjects
-from .observed_state import ObservedHypervisors, read_state
+from .observed_state import ObservedHypervisors, read_pod_problems, read_state, write_statuses
 from .plan import MOST_LISTED, HypervisorPlan, plan_hypervisors, refuse, with_confirmed_names, with_registry
 from .pods import components_of
-from .provider_networks import network_warnings
-from .pull_state import split_into_waves
 from .removal import ChassisRemoval
 from .settings import Chassis
 from .southbound import Registry, read_registry
-from .status import read_pod_problems, write_statuses
-from .switch_to_own import SIGNING_ACCESSES, is_switch, switch_problems, without_granted
+from .switch_to_own import SIGNING_ACCESSES, is_switch, network_warnings, switch_problems, without_granted
 from .wait import await_pods, await_registered
 
 

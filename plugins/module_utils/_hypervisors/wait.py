@@ -7,11 +7,10 @@ import time
 import typing as t
 
 from .._api.names import MANAGER, Object
-from .._base.deadline import Deadline, ProgressDeadline
+from .._base.deadline import Deadline, ProgressDeadline, report_progress
 from .._base.errors import OvnError, TimedOut, Unreachable
-from .._base.progress import report_progress
 from .._kubernetes.client import Cluster
-from .._kubernetes.workload_watch import watch_until
+from .._kubernetes.watcher import watch_until
 from .desired import DesiredHypervisors
 from .pods import COMPONENTS, components_of, describe_rollout, explain, pod_problems, rolled_out, rollout_counts
 from .settings import Chassis

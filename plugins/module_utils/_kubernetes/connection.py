@@ -19,9 +19,8 @@ from .._base.deadline import Deadline
 from .._base.errors import BadAnswer, InvalidInput, OvnError, Refused, TimedOut
 from .auth import AUTH_ARG_SPEC, check_options, credentials_of
 from .command import ExecResult, command_with_stdin, exec_url, exit_code
-from .network import certificate_failure, network_failure
-from .refusals import response_failure
-from .retries import PATIENCE, is_repeatable, pause_after
+from .kinds import certificate_failure, network_failure
+from .retries import PATIENCE, is_repeatable, pause_after, response_failure
 
 try:
     import kubernetes

@@ -12,9 +12,8 @@ import time
 import typing as t
 
 from .._base.control_node import has_ended, run_name
-from .._base.deadline import Deadline
+from .._base.deadline import Deadline, report_progress
 from .._base.errors import Changed, Conflict, OvnError, Refused
-from .._base.progress import report_progress
 from .client import Cluster
 from .timestamps import format_timestamp, parse_timestamp
 

@@ -3,10 +3,128 @@
 
 from __future__ import annotations
 
+import fnmatch
 import posixpath
+import re
 import typing as t
 
 from .._base.errors import InvalidInput
+
+# Versions of Debian packages: their order (deb-version(7)), patterns, and the part that upstream gave. Pure.
+
+_END = ((0,), 0)
+_PARTS = re.compile(r"(\D*)(\d*)")
+
+
+def _order(character: str) -> int:
+    """Return the rank of a character: a tilde comes before the end of a text, then letters, then all others."""
+    if character == "~":
+        return -1
+    return ord(character) if character.isalpha() else ord(character) + 256
+
+
+def _key(text: str) -> list[tuple[tuple[int, ...], int]]:
+    parts = [
+        ((*(_order(character) for character in letters), 0), int(digits or 0))
+        for letters, digits in _PARTS.findall(text)
+        if letters or digits
+    ]
+    return [*parts, _END]
+
+
+def _split(version: str) -> tuple[str, str, str]:
+    """Return epoch, upstream's version and Debian's revision; what a version does not have is "0"."""
+    epoch, colon, rest = version.rpartition(":")
+    upstream, hyphen, revision = rest.rpartition("-")
+    return (epoch if colon else "0"), (upstream if hyphen else rest), (revision if hyphen else "0")
+
+
+def version_key(version: str) -> t.Any:
+    """Return what a version is sorted by: a greater key is a newer version."""
+    epoch, upstream, revision = _split(version)
+    return int(epoch) if epoch.isdigit() else 0, _key(upstream), _key(revision)
+
+
+def is_newer(version: str, other: str) -> bool:
+    return bool(version_key(version) > version_key(other))
+
+
+def matches(version: str, pattern: str) -> bool:
+    """Return whether a version is the desired one; an empty pattern is any version, and `*` stands for any text."""
+    return not pattern or fnmatch.fnmatchcase(version, pattern)
+
+
+def is_exact(pattern: str) -> bool:
+    """Return whether the pattern is a version and can be no other."""
+    return bool(pattern) and not set(pattern) & set("*?[")
+
+
+def upstream_version(version: str) -> str:
+    """Return the version without Debian's revision: two packages that have it in common differ in patches alone."""
+    epoch, upstream, _revision = _split(version)
+    return upstream if epoch == "0" else f"{epoch}:{upstream}"
+
+
+# A package source in the format of deb822 (sources.list(5)). Pure.
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_FIELDS = {
+    "types": "Types",
+    "uris": "URIs",
+    "suites": "Suites",
+    "components": "Components",
+    "architectures": "Architectures",
+}
+_KEYS = {"name", "signed_by", *_FIELDS}
+DEFAULT_NAME = "c5c3-ovn"
+
+
+def _words(name: str, value: t.Any) -> list[str]:
+    words = value.split() if isinstance(value, str) else [str(word) for word in value or ()]
+    if any(re.search(r"\s", word) or not word for word in words):
+        raise InvalidInput(f"ovn_packages_repository.{name} has a value with a space: {words}. Give a list.")
+    return words
+
+
+def _signed_by(value: str) -> list[str]:
+    """Return the lines of Signed-By: a path, or a key as text, whose lines are continued and whose empty lines are dots."""
+    text = value.strip()
+    if text.startswith("/") and "\n" not in text:
+        return [f"Signed-By: {text}"]
+    if not text.startswith("-----BEGIN PGP PUBLIC KEY BLOCK-----"):
+        raise InvalidInput(
+            "ovn_packages_repository.signed_by is neither an absolute path nor an ASCII-armored public key. Give the path of a key on the "
+            "hosts, or the key itself (gpg --armor --export)."
+        )
+    return ["Signed-By:", *(f" {line.rstrip() or '.'}" for line in text.splitlines())]
+
+
+def source_file(repository: t.Mapping[str, t.Any], directory: str) -> tuple[str, str] | None:
+    """Return path and content of the file of a repository, None if there is none declared. Without `signed_by` apt's own keys count."""
+    given = {key: value for key, value in repository.items() if value not in (None, "", [])}
+    if not given:
+        return None
+    unknown = sorted(set(given) - _KEYS)
+    if unknown:
+        raise InvalidInput(f"ovn_packages_repository has no {', '.join(unknown)}. It has {', '.join(sorted(_KEYS))}.")
+    name = str(given.get("name", DEFAULT_NAME))
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(
+            f'ovn_packages_repository.name is "{name}". Give letters, digits, dots, hyphens and underscores.'
+        )
+    fields = {"types": ["deb"], **{key: _words(key, given[key]) for key in _FIELDS if key in given}}
+    missing = [key for key in ("uris", "suites") if not fields.get(key)]
+    if missing:
+        raise InvalidInput(f"ovn_packages_repository has no {' and no '.join(missing)}. Set them, or leave it empty.")
+    is_flat = all(suite.endswith("/") for suite in fields["suites"])
+    if is_flat == bool(fields.get("components")):
+        raise InvalidInput(
+            "ovn_packages_repository: a suite needs components, such as main, and a suite that ends with a slash (a folder of packages) has none."
+        )
+    lines = [f"{_FIELDS[key]}: {' '.join(fields[key])}" for key in _FIELDS if fields.get(key)]
+    lines += _signed_by(str(given["signed_by"])) if "signed_by" in given else []
+    return f"{directory}/{name}.sources", "\n".join(["# Written by Ansible: changes are lost.", *lines, ""])
+
 
 Role = t.Literal["central", "hypervisor"]
 Data = dict[str, t.Any]

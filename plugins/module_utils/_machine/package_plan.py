@@ -9,7 +9,7 @@ import fnmatch
 import typing as t
 
 from .._base.errors import InvalidInput
-from .package_versions import is_exact, is_newer, matches, upstream_version, version_key
+from .distributions import is_exact, is_newer, matches, upstream_version, version_key
 
 _TOOLS = ("nftables",)  # of the whole system: its updates are no matter of OVN, so it is never held
 

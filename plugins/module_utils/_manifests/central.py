@@ -8,13 +8,11 @@ import typing as t
 from .._api.names import GROUP, Component, Object, northd_name, observer_name, record_name, selector, witness_name
 from .._api.service_accounts import account_of, accounts_to_make, central_accounts
 from .._base.databases import DATABASES
-from .config import config, scripts
-from .context import ManifestContext
+from .config import ManifestContext, config, scripts
 from .leader_proxy import leader_proxy
-from .northd import northd_deployment
 from .observer import observer_deployment
 from .policies import network_policies
-from .relay import relay_listeners
+from .relay import northd_deployment, relay_listeners
 from .services import services
 from .statefulset import stateful_set
 

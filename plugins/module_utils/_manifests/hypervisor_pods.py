@@ -11,23 +11,91 @@ import typing as t
 
 from .._api.names import Object
 from .._api.service_accounts import account_of, hypervisor_accounts
-from . import node_certificates
+from . import ca_bundle
 from .config import config_environment
-from .node_pods import (
-    NODE_SOCKETS,
-    OVS_RUN,
-    config_map_volume,
-    folder,
-    from_field,
-    image_fields,
-    mount,
-    node_pod,
-    probe,
-    security,
-    sockets_volume,
-    variables,
-)
-from .pods import TLS, TLS_FILES, TLS_VOLUME, api_access, tls_volume
+from .pods import TLS, TLS_FILES, TLS_VOLUME, api_access, scheduling, tls_volume, tolerations
+
+# What all pods of a hypervisor node have in common: its network, folders of the node, daemons that belong to root.
+
+if t.TYPE_CHECKING:
+    from .._api.hypervisor_spec import DaemonSetPods
+    from .._api.pod_fields import Image
+    from .._api.spec import ClusterSpec
+
+# On the node: sockets of our Open vSwitch, which must not outlive a boot, and of the one that belongs to the node; the pod waits until that is there.
+NODE_SOCKETS = "/run/c5c3-ovn/openvswitch"
+HOST_SOCKETS = "/run/openvswitch"
+OVS_RUN = "/run/openvswitch"  # in the containers
+
+
+def sockets_volume(spec: ClusterSpec) -> Object:
+    """Return the volume with the sockets of the Open vSwitch that the node uses."""
+    if spec.ovs.mode == "host":
+        return {"name": "sockets", "hostPath": {"path": HOST_SOCKETS, "type": "Directory"}}
+    return folder("sockets", NODE_SOCKETS)
+
+
+def node_pod(
+    spec: ClusterSpec, account: str, settings: DaemonSetPods, volumes: list[Object], containers: list[Object]
+) -> Object:
+    return {
+        "serviceAccountName": account,
+        # A chassis is reached at the node's addresses, and must not hang on a network that may run on top of it.
+        "hostNetwork": True,
+        "dnsPolicy": "ClusterFirstWithHostNet",
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        **scheduling(spec, settings.priority_class_name),
+        "terminationGracePeriodSeconds": 60,
+        "nodeSelector": dict(settings.node_selector),
+        **tolerations(settings.tolerations),
+        "securityContext": {
+            "runAsUser": 0,
+            "seccompProfile": {"type": "RuntimeDefault"},
+            # Folders of the node carry labels that containers otherwise must not touch.
+            "seLinuxOptions": {"type": "spc_t"},
+        },
+        "containers": containers,
+        "volumes": volumes,
+    }
+
+
+def image_fields(image: Image) -> Object:
+    return {"image": image.reference, "imagePullPolicy": image.pull_policy}
+
+
+def security(capabilities: t.Sequence[str]) -> Object:
+    return {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"], **({"add": list(capabilities)} if capabilities else {})},
+    }
+
+
+def probe(command: list[str], *, period: int, failures: int) -> Object:
+    return {"exec": {"command": command}, "periodSeconds": period, "timeoutSeconds": 10, "failureThreshold": failures}
+
+
+def variables(environment: t.Mapping[str, str]) -> list[Object]:
+    return [{"name": key, "value": value} for key, value in environment.items()]
+
+
+def from_field(variable: str, path: str) -> Object:
+    return {"name": variable, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
+
+
+def mount(volume: str, path: str, *, read_only: bool = False) -> Object:
+    return {"name": volume, "mountPath": path, **({"readOnly": True} if read_only else {})}
+
+
+def folder(volume: str, path: str) -> Object:
+    return {"name": volume, "hostPath": {"path": path, "type": "DirectoryOrCreate"}}
+
+
+def config_map_volume(volume: str, name: str, keys: t.Sequence[str] = ()) -> Object:
+    items = {"items": [{"key": key, "path": key} for key in keys]} if keys else {}
+    return {"name": volume, "configMap": {"name": name, "defaultMode": 0o444, **items}}
+
 
 if t.TYPE_CHECKING:
     from .._api.pod_fields import Image
@@ -91,18 +159,18 @@ class _PodTls(t.NamedTuple):
 
 
 def _pod_tls(spec: ClusterSpec, secret: str | None, issuer: str) -> _PodTls:
-    certificate, place = node_certificates.certificate_volume()
+    certificate, place = ca_bundle.certificate_volume()
     tls = mount(TLS_VOLUME, TLS, read_only=True)
     if secret and spec.has_node_certificates:
-        own = {node_certificates.FOLDER_VARIABLE: node_certificates.FOLDER}
+        own = {ca_bundle.FOLDER_VARIABLE: ca_bundle.FOLDER}
         return _PodTls(
-            node_certificates.FILES.as_environment(),
-            [node_certificates.authorities_volume(spec.tls), certificate],
+            ca_bundle.FILES.as_environment(),
+            [ca_bundle.authorities_volume(spec.tls), certificate],
             [tls, {**place, "readOnly": True}],
             [tls, place],
-            {**own, **({node_certificates.ISSUER_VARIABLE: issuer} if issuer else {})},
+            {**own, **({ca_bundle.ISSUER_VARIABLE: issuer} if issuer else {})},
         )
-    unused = {node_certificates.UNUSED_VARIABLE: node_certificates.FOLDER}
+    unused = {ca_bundle.UNUSED_VARIABLE: ca_bundle.FOLDER}
     if not secret:
         return _PodTls({}, [certificate], [], [place], unused)
     shared = tls_volume(spec.tls, secret, mode=0o400)

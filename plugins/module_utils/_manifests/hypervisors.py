@@ -9,6 +9,7 @@ import typing as t
 from .._api.names import CONFIG_NAME, Component, Object, metadata, selector
 from .._api.service_accounts import CONTROLLER_ACCOUNT, OVS_ACCOUNT, account_of, accounts_to_make, hypervisor_accounts
 from .._daemons.chassis_launcher import SCRIPT
+from .ca_bundle import authorities_manifest, request_rights
 from .config import config_data
 from .hypervisor_pods import ARCHIVE, LAUNCHER, SCRIPTS, SETTINGS, controller_pod, ovs_pod
 from .metadata_agent import (
@@ -18,7 +19,6 @@ from .metadata_agent import (
     metadata_agent_files,
     metadata_agent_pod,
 )
-from .node_certificates import authorities_manifest, request_rights
 from .observer import chassis_observer_deployment
 from .status_rights import CHASSIS_OBSERVER, CHASSIS_OBSERVER_COMPONENT, observer_rights, status_rights
 

@@ -12,7 +12,7 @@ import hashlib
 from .._api.names import GROUP, Component, Object, labels, leader_proxy_name, selector
 from .._base.databases import DATABASES, PORTS
 from . import pods
-from .context import ManifestContext
+from .config import ManifestContext
 from .services import families
 
 _COMPONENT: Component = "leader-proxy"

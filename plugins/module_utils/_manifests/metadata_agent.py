@@ -11,11 +11,20 @@ import typing as t
 
 from .._api.names import GROUP, Component, Object
 from .._daemons.metadata_agent_launcher import SCRIPT
-from .._neutron.agent_container import NovaMetadataAddress, container_settings
 from .._neutron.ini import merge_sections, normalized, render_ini
+from .._neutron.metadata_agent import NovaMetadataAddress, container_settings
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
-from . import node_certificates
-from .node_pods import OVS_RUN, config_map_volume, image_fields, mount, node_pod, probe, sockets_volume, variables
+from . import ca_bundle
+from .hypervisor_pods import (
+    OVS_RUN,
+    config_map_volume,
+    image_fields,
+    mount,
+    node_pod,
+    probe,
+    sockets_volume,
+    variables,
+)
 from .pods import TLS, TLS_FILES, TLS_VOLUME, tls_volume
 
 if t.TYPE_CHECKING:
@@ -110,14 +119,14 @@ def _tls_files(spec: ClusterSpec, *, has_tls: bool) -> TlsFiles:
     """Return the files of the node: it is its chassis that the Southbound lets write a row of that name, and each chassis has one certificate."""
     if not has_tls:
         return NO_TLS
-    return node_certificates.FILES if spec.has_node_certificates else TLS_FILES
+    return ca_bundle.FILES if spec.has_node_certificates else TLS_FILES
 
 
 def _tls_volumes(spec: ClusterSpec, secret: str | None) -> list[Object]:
     if not secret:
         return []
     if spec.has_node_certificates:
-        return [node_certificates.authorities_volume(spec.tls), node_certificates.certificate_volume()[0]]
+        return [ca_bundle.authorities_volume(spec.tls), ca_bundle.certificate_volume()[0]]
     return [tls_volume(spec.tls, secret, mode=0o400)]
 
 
@@ -125,7 +134,7 @@ def _tls_mounts(spec: ClusterSpec, secret: str | None) -> list[Object]:
     if not secret:
         return []
     shared = [mount(TLS_VOLUME, TLS, read_only=True)]
-    own = [{**node_certificates.certificate_volume()[1], "readOnly": True}]
+    own = [{**ca_bundle.certificate_volume()[1], "readOnly": True}]
     return [*shared, *(own if spec.has_node_certificates else [])]
 
 

@@ -15,7 +15,7 @@ from .._api.service_accounts import account_of, central_accounts
 from .._base.tls_options import CLIENT_CA_VARIABLE
 from .._pki.issued import FILE_NAME
 from . import pods
-from .context import ManifestContext
+from .config import ManifestContext
 from .hypervisor_pods import SCRIPTS as HYPERVISOR_SCRIPTS
 from .relay import has_relay
 from .status_rights import CHASSIS_OBSERVER, CHASSIS_OBSERVER_COMPONENT

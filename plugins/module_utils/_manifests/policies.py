@@ -8,7 +8,7 @@ import typing as t
 
 from .._api.names import Component, Object, selector
 from .._base.databases import DATABASES, PORTS, Database
-from .context import ManifestContext
+from .config import ManifestContext
 
 _NAMESPACE = "kubernetes.io/metadata.name"  # label that the API server gives each namespace
 Peer = t.Union[Component, t.Literal["anywhere"]]

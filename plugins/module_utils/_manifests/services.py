@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .._api.names import Object, database_name, member_name, selector
 from .._base.databases import PORTS, Database
-from .context import ManifestContext
+from .config import ManifestContext
 
 
 def services(context: ManifestContext, database: Database) -> list[Object]:

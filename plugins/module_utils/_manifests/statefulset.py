@@ -12,10 +12,10 @@ from .._api.endpoints import ClientListener
 from .._api.names import MOST_MEMBERS, Object, database_name, labels, record_name, scripts_name, selector, witness_name
 from .._api.service_accounts import account_of, central_accounts
 from .._base.databases import PORTS, STEMS, Database
-from .._base.stop_budget import STOP_SECONDS
+from .._base.deadline import STOP_SECONDS
 from .._raft.launcher_environment import LauncherSettings, launcher_environment
 from . import pods
-from .context import ManifestContext
+from .config import ManifestContext
 from .relay import has_relay, relay_container, relay_directories
 
 _DATA, _RECORD = "/data", "/record"

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the agent for metadata has to know, `neutron-ovn-metadata-agent` (neutron/conf/agent/ovn/metadata/config.py, neutron/conf/agent/metadata/config.py) or
-`neutron-ovn-agent` with an extension (neutron/conf/agent/ovn/ovn_neutron_agent/config.py). Pure.
-"""
+"""The settings of the agent for metadata in a container, whichever program it is, and which options are therefore none that users add. Pure."""
 
 from __future__ import annotations
 
 import re
 import typing as t
 
-from .ini import Sections, normalized, plain_value
+from .ini import DEFAULT, Sections, has_option, merge_sections, normalized, plain_value
+
+# What the agent for metadata has to know, `neutron-ovn-metadata-agent` (neutron/conf/agent/ovn/metadata/config.py, neutron/conf/agent/metadata/config.py) or
+# `neutron-ovn-agent` with an extension (neutron/conf/agent/ovn/ovn_neutron_agent/config.py). Pure.
 
 METADATA_AGENT, OVN_AGENT = "neutron-ovn-metadata-agent", "neutron-ovn-agent"
 PROGRAMS = (METADATA_AGENT, OVN_AGENT)
@@ -83,3 +84,58 @@ def shared_secret_problem(secret: str, place: str = "") -> str:
     if _SECRET.fullmatch(secret):
         return ""
     return f"has a space, a quotation mark, a backslash or several lines{place}, which configuration files do not keep as they are."
+
+
+SECRET_OPTION = "metadata_proxy_shared_secret"
+_SOCKET_OPTION = "metadata_proxy_socket"  # in state_path, where probes look for it
+# Not sudo, the default, which images may lack: the container is root's. An empty text would leave it at sudo (oslo_privsep/priv_context.py:init).
+_ROOT_HELPER = "env"
+
+
+class NovaMetadataAddress(t.NamedTuple):
+    """Where Nova answers for the metadata of its instances."""
+
+    host: str
+    port: int
+    protocol: str
+
+
+def container_settings(
+    southbound: t.Sequence[str],
+    tls: t.Sequence[str | None],
+    nova: NovaMetadataAddress,
+    *,
+    program: str,
+    open_vswitch: str,
+    state_path: str,
+    workers: int | None,
+) -> dict[str, dict[str, t.Any]]:
+    """Return the sections without the shared secret. `tls` are the files of private key, certificate and CAs, all None without TLS."""
+    private_key, certificate, ca_certificate = (path or "" for path in tls)
+    ours = metadata_agent_settings(
+        southbound=southbound,
+        open_vswitch=open_vswitch,
+        nova_host=nova.host,
+        nova_port=nova.port,
+        nova_protocol=nova.protocol,
+        private_key=private_key,
+        certificate=certificate,
+        ca_certificate=ca_certificate,
+        workers=workers,
+    )
+    of_container = {
+        DEFAULT: {"state_path": state_path},
+        "agent": {"root_helper": _ROOT_HELPER},
+        "oslo_concurrency": {"lock_path": f"{state_path}/lock"},
+    }
+    return merge_sections(ours, of_container, extension_settings(program))
+
+
+def is_ours(section: str, option: str) -> bool:
+    """Return whether the agent has this option from `container_settings`, or from the Secret. Extensions are none: users may add some."""
+    nova = NovaMetadataAddress("", 0, "")
+    ours = container_settings(
+        [], ("x", "x", "x"), nova, program=METADATA_AGENT, open_vswitch="", state_path="", workers=0
+    )
+    ours[DEFAULT].update({SECRET_OPTION: "", _SOCKET_OPTION: ""})
+    return has_option(ours, section, option)

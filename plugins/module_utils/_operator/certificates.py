@@ -7,9 +7,8 @@ import base64
 import datetime
 import typing as t
 
-from .._api.certificate_names import service_names
 from .._api.hypervisor_clusters import HypervisorCluster
-from .._api.names import CLIENT_CA_KEY, MANAGER, POD_SECURITY, Object
+from .._api.names import CLIENT_CA_KEY, MANAGER, POD_SECURITY, Object, service_names
 from .._api.status import rolled_out
 from .._base.errors import Refused
 from .._control_plane.tls_secret import TlsSecret, compare_secret, desired_texts, ensure_namespace, secret_manifest

@@ -9,13 +9,13 @@ from .._api.crds import check_revision
 from .._api.names import API_VERSION, Object
 from .._base.deadline import Deadline
 from .._base.errors import Conflict, OvnError, Refused, TimedOut
-from .._control_plane.diagnosis import describe
+from .._control_plane.workloads import describe
 from .._kubernetes.apply import ObjectChange, converge, delete, key_of, list_objects, prune
 from .._kubernetes.client import Cluster
 from .._kubernetes.pod_watch import watch_pods
-from .._kubernetes.progress import Progress
 from .._kubernetes.rollout_progress import is_available
-from .._kubernetes.workload_watch import watch_until
+from .._kubernetes.wait_tracker import Progress
+from .._kubernetes.watcher import watch_until
 from .control_plane import FINALIZER, MANAGER
 from .manifests import NAME, OperatorOptions, operator_manifests
 

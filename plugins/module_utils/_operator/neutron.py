@@ -13,9 +13,9 @@ from .._api.names import CLUSTER_IPS_STATUS, PROXY_STATUS, UNRESTRICTED_STATUS, 
 from .._base.databases import DATABASES
 from .._base.errors import OvnError, Refused
 from .._kubernetes.client import Cluster
-from .._neutron.resource import API_VERSION, CENTRAL_STATUS, KIND, connection_fields, pruned_fields
+from .._neutron.config_files import API_VERSION, CENTRAL_STATUS, KIND, connection_fields, pruned_fields
 from .._neutron.settings import attempts
-from .._ovsdb.host_names import names_in
+from .._ovsdb.endpoint import names_in
 
 
 class Place(t.NamedTuple):

@@ -7,17 +7,16 @@ import typing as t
 
 from .._api.hypervisor_clusters import HypervisorCluster
 from .._api.names import API_VERSION, Object, label_selector, labels
-from .._api.operator_status import RECONCILED, TargetOutcome
 from .._api.spec import ClusterSpec, parse_spec
 from .._api.status import rolled_out
+from .._api.status_conditions import RECONCILED, TargetOutcome
 from .._control_plane.leader_proxy import runs_on_all_nodes
 from .._kubernetes.watcher import Watched, Watcher
 from .._roles.authorities import AUTHORITIES
 from .authorities import authority_name
 from .control_plane import delete, is_kept, roll_out
-from .events import Events
 from .hypervisor_target import Claims, HypervisorTarget, identity, version_of
-from .status_writer import StatusWriter
+from .status_writer import Events, StatusWriter
 from .target import Shared, Target
 
 CONTROL_PLANE = "control-plane"

@@ -10,11 +10,10 @@ import threading
 import time
 import typing as t
 
-from .._api.operator_status import TargetOutcome
+from .._api.status_conditions import TargetOutcome
 from .._base.errors import OvnError, Refused
 from .._kubernetes.client import Cluster
-from .events import Events
-from .metrics import Metrics
+from .status_writer import Events, Metrics
 
 # One thread for each place, so that one that is away holds nobody up.
 

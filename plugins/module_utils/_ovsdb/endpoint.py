@@ -1,14 +1,58 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""OVSDB connection methods (ovsdb(7)): `ssl:HOST:PORT`, `tcp:HOST:PORT`, `unix:FILE`, and the passive `pssl:`/`ptcp:` forms."""
+"""Which endpoints have names instead of addresses: not every client resolves them. Pure."""
 
 from __future__ import annotations
 
 import functools
 import re
+import socket
 import typing as t
 
 from .._base.errors import InvalidInput
-from .._base.ip_addresses import canonical, literal
+from .._base.ip_addresses import canonical, canonical_host, literal
+
+# Where an OVSDB server listens on the network: passive connection methods (ovsdb(7)) `pssl:PORT[:HOST]` and `ptcp:PORT[:HOST]`.
+
+_PASSIVE = re.compile(r"p(tcp|ssl):(\d{1,5})(?::(\[[^\]]*\]|[^:]*))?")
+_LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "::1"}
+
+
+class Listener(t.NamedTuple):
+    """`host` is empty if the target names none, which means all IPv4 addresses."""
+
+    scheme: str
+    port: int
+    host: str
+
+    @property
+    def is_wildcard(self) -> bool:
+        return self.host in _LOOPBACK
+
+    @property
+    def own_host(self) -> str:
+        """The address at which a client on the server's own host reaches it, IPv6 without brackets."""
+        return _LOOPBACK.get(self.host, self.host.strip("[]"))
+
+
+def parse_listener(target: str) -> Listener | None:
+    """Return what a passive connection method on the network says, None for any other."""
+    match = _PASSIVE.fullmatch(target)
+    if match is None:
+        return None
+    host = canonical_host(match[3] or "")
+    return Listener(match[1], int(match[2]), f"[{host}]" if ":" in host else host)
+
+
+def is_listening(host: str, port: int, seconds: float) -> bool:
+    """Return whether a TCP connection is accepted within `seconds`."""
+    try:
+        socket.create_connection((host, port), seconds).close()
+    except OSError:
+        return False
+    return True
+
+
+# OVSDB connection methods (ovsdb(7)): `ssl:HOST:PORT`, `tcp:HOST:PORT`, `unix:FILE`, and the passive `pssl:`/`ptcp:` forms.
 
 _NETWORK = re.compile(
     r"(?P<scheme>tcp|ssl):(?:\[(?P<literal>[0-9A-Fa-f:.]+(?:%[^\]]+)?)\]|(?P<host>[\w.-]+)):(?P<port>\d{1,5})", re.ASCII
@@ -63,3 +107,8 @@ def parse_endpoints(values: t.Iterable[str]) -> list[Endpoint]:
     """Return the endpoints of a list whose items may be comma-separated lists themselves, in order, without duplicates."""
     texts = (part for value in values for part in value.split(",") if part.strip())
     return list(dict.fromkeys(parse_endpoint(text) for text in texts))
+
+
+def names_in(endpoints: t.Iterable[str]) -> list[str]:
+    """Return the names of hosts in the endpoints: the library of Neutron finds no IPv4 address by a name (ovs/socket_util.py: inet_create_socket_active)."""
+    return sorted({one.host for one in parse_endpoints(endpoints) if not literal(one.host)})

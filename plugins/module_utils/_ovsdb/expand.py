@@ -6,8 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from .._base.errors import InvalidInput
-from .facts import Facts, sort_rows
-from .schema import Schema, similar_names
+from .schema import Facts, Schema, similar_names, sort_rows
 
 Tree = dict[str, "Tree"]  # column to the columns that are expanded in the rows that it leads to
 

@@ -12,6 +12,15 @@ from .endpoint import Endpoint
 from .tls_files import TlsFiles
 from .wire import Connection
 
+# Commands on a daemon's control socket, as ovs-appctl(8) sends them.
+
+
+def appctl(control_socket: str, command: str, *arguments: str, deadline: Deadline) -> str:
+    """Return the text that `command` prints; `Refused` for an error of the command, `TimedOut` for a frozen daemon."""
+    with Connection(Endpoint("unix", control_socket), TlsFiles(), deadline) as connection:
+        return str(connection.call(command, list(arguments)))
+
+
 _COLUMNS = ["_uuid", "name", "model", "connected", "leader", "cid", "sid", "index"]
 # Parameters of the method `transact`.
 SERVER_QUERY: list[t.Any] = ["_Server", {"op": "select", "table": "Database", "where": [], "columns": _COLUMNS}]

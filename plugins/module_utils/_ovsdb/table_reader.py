@@ -9,9 +9,8 @@ import typing as t
 
 from .._base.errors import Refused
 from .expand import Expander, Tree
-from .facts import Facts, row_facts, sort_rows
 from .rows import Caller, Operation, transact
-from .schema import Schema, parse_schema
+from .schema import Facts, Schema, parse_schema, row_facts, sort_rows
 from .server import SERVER_QUERY, ServerRow, databases_in
 from .table_request import TableRequest, parse_request
 

@@ -14,7 +14,12 @@ from .._kubernetes.command import COMMAND_SECONDS
 from .._kubernetes.compare import is_applied
 from .._kubernetes.version import read_version
 from .._manifests.image_contract import command_for, used_images
-from .cluster_state import (
+from .creation import created_by_control_plane, created_by_hypervisors
+from .finding import Finding, Kind
+from .hypervisor_nodes import judge_hypervisors
+from .observed_cluster import (
+    ObservedKubernetes,
+    Reader,
     judge_accounts,
     judge_bundle,
     judge_definitions,
@@ -22,17 +27,13 @@ from .cluster_state import (
     judge_secret,
     judge_shared_secret,
     judge_version,
+    used_definitions,
 )
-from .creation import created_by_control_plane, created_by_hypervisors
-from .finding import Finding, Kind
-from .hypervisor_nodes import judge_hypervisors
-from .images import find_container, judge_image, lost_functions
-from .observed_cluster import ObservedKubernetes, Reader, used_definitions
 from .permissions import judge_permissions, lost_rights
 from .placement import judge_node_addresses, judge_placement
 from .quota import judge_quotas
 from .rights import Need, needed_rights, node_certificate_rights, questions_of, status_agent_rights
-from .storage import judge_storage
+from .storage import find_container, judge_image, judge_storage, lost_functions
 
 if t.TYPE_CHECKING:
     from .._kubernetes.client import Cluster

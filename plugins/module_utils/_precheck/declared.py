@@ -14,10 +14,8 @@ from .._base.ip_addresses import canonical_host, literal
 from .._machine.distributions import Role, distribution_data
 from .._machine.package_plan import desired_versions
 from .._roles.cluster_source import encapsulation_types_of, with_resource
-from .._roles.distribution import socket_of
-from .._roles.endpoints import declared_endpoints
+from .._roles.endpoints import declared_endpoints, is_managed, socket_of
 from .._roles.firewall import needed_packages
-from .._roles.foreign_central import is_managed
 from .._roles.variables import Groups, Hostvars, Variables, backend_of, first_value, is_true, members_of
 
 CENTRAL_PORTS = ports_between("central", "central")

@@ -10,13 +10,13 @@ from .._base.errors import OvnError
 from .._base.inventory import as_list
 from .._chassis.registration import Rows
 from .._roles.central import options_for_machines
-from .._roles.options import plain, read_options
+from .._roles.option_types import plain, read_options
 from .._roles.variables import Groups, Hostvars, members_of
 from .declared import DeclaredHost, declared_hosts, measurement, problem_of
 from .finding import Finding, check_ignored, hosts_of
 from .judge_inventory import judge_central_clusters, judge_registered, not_checked
 from .judge_software import not_tested, ovn_version
-from .measured import Limits, MeasuredHost
+from .measure import Limits, MeasuredHost
 from .report import judge, report
 
 _MACHINE, _CLUSTER = "ovn_precheck_measured", ("ovn_central_precheck", "ovn_precheck_hypervisors")

@@ -6,8 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from .._api.names import GROUP, Object
-from .._base.errors import OvnError
-from .._base.sentences import list_names
+from .._base.errors import OvnError, list_names
 from .._hypervisors.metadata_agents import GATEWAY_CAUSE, GATEWAY_STEP, gateways_with_agent
 from .._hypervisors.nodes import Node, matches, parse_node
 from .._hypervisors.resources import declared_settings

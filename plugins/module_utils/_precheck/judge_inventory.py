@@ -9,7 +9,7 @@ from .._chassis.registration import LocalChassis, Rows, registered_clash
 from .._roles.central import CentralClusterOptions, cluster_problem
 from .declared import DeclaredHost
 from .finding import Finding
-from .measured import MeasuredHost
+from .measure import MeasuredHost
 
 _COUNTS = (1, 3, 5)
 

@@ -9,7 +9,7 @@ from .._base.flows import TUNNEL_PORTS
 from .._base.ip_addresses import overlap
 from .declared import RAFT_PORTS, USUAL_MTU
 from .finding import Finding
-from .measured import Facts, MeasuredHost, is_ours, place_of
+from .measure import Facts, MeasuredHost, is_ours, place_of
 
 _KERNEL_DEVICES = ("genev_sys_", "vxlan_sys_")  # those of Open vSwitch
 

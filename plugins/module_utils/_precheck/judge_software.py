@@ -8,13 +8,13 @@ import typing as t
 
 from .._base.errors import InvalidInput
 from .._base.ip_addresses import literal
-from .._chassis.lists import read_servers
 from .._chassis.other_switches import DISTRIBUTION_UNITS, HostSwitches, Program, managed_findings
+from .._chassis.text import read_servers
 from .._machine.package_plan import desired_versions, unsatisfied
 from .._ovsdb.endpoint import parse_endpoints
 from .declared import DeclaredHost, southbound_addresses
 from .finding import Finding
-from .measured import Facts, MeasuredHost, is_ours, place_of, supervisor_of
+from .measure import Facts, MeasuredHost, is_ours, place_of, supervisor_of
 
 # Units of the distributions whose daemon the role takes over.
 _DISTRIBUTION_CHASSIS = ("ovn-controller.service", "ovn-host.service")

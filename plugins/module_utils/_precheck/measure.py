@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import pathlib
 import socket
@@ -12,19 +13,106 @@ import typing as t
 
 from .._base.errors import OvnError
 from .._base.ip_addresses import canonical
-from .._chassis.datapath_reader import DatapathWatch
-from .._chassis.local_rows import read_chassis, read_registered
+from .._chassis.datapath import DatapathWatch
+from .._chassis.lookup import read_chassis, read_registered
 from .._host.foreign_processes import find_processes
 from .._host.openvswitch import DATABASE_FILE, as_facts, observe_switches
-from .._machine.apt_commands import Run, apt_commands
 from .._machine.commands import Commands
-from .._machine.installed_packages import read_candidates, read_sources, read_status, read_versions
+from .._machine.distributions import matches, version_key
+from .._machine.installed_packages import Run, apt_commands, read_candidates, read_sources, read_status, read_versions
 from .._machine.package_plan import desired_versions, unsatisfied
-from .._machine.package_versions import matches, version_key
 from .._machine.proc import holders_of, running_programs
-from .reachability import connect_all, read_local
+from .._machine.supervisor import Supervisor
+from .declared import DeclaredHost
+from .reachability import (
+    connect_all,
+    own_addresses,
+    probe_paths,
+    read_interfaces,
+    read_local,
+    tunnel_devices,
+    underlay_of,
+)
 from .system import CHASSIS_UNIT, MEMBER_UNIT, own_units, read_file_systems, read_modules, read_system
-from .tunnels import own_addresses, probe_paths, read_interfaces, tunnel_devices, underlay_of
+
+# One host as it is declared and as it was measured. Pure.
+
+OWN_UNITS = "c5c3-ovn-"
+
+Facts = t.Mapping[str, t.Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """What a host may have. `guest_mtu` in octets, 0 if nobody has said it; `clock_seconds`; `free_octets` of a file system with databases."""
+
+    guest_mtu: int = 0
+    clock_seconds: float = 5.0
+    free_octets: int = 1 << 30
+
+
+@dataclasses.dataclass(frozen=True)
+class MeasuredHost:
+    """`facts` are empty if the host could not be measured, and then `problem` says why."""
+
+    declared: DeclaredHost
+    facts: Facts = dataclasses.field(default_factory=dict)
+    sent: float = 0.0  # the clock of the control node, before and after
+    received: float = 0.0
+    unreachable: bool = False
+    problem: str = ""
+    limits: Limits = Limits()
+
+    @classmethod
+    def of(cls, declared: DeclaredHost, result: t.Mapping[str, t.Any], limits: Limits = Limits()) -> MeasuredHost:
+        """Return the host with what the task of ovn_precheck has registered for it."""
+        if declared.problem:
+            return cls(declared, problem=declared.problem, limits=limits)
+        facts, clock = result.get("facts"), result.get("control_clock") or {}
+        if facts and not result.get("failed"):
+            return cls(declared, facts, clock.get("sent", 0.0), clock.get("received", 0.0), limits=limits)
+        # A task that was ended by its time limit may have waited for a connection that nobody answers any more.
+        unreachable = bool(result.get("unreachable") or result.get("timedout"))
+        return cls(declared, unreachable=unreachable, problem=str(result.get("msg") or "no result"), limits=limits)
+
+    @property
+    def name(self) -> str:
+        return self.declared.name
+
+    @property
+    def becomes_member(self) -> bool:
+        """Return whether the host is to be a central host and is none yet: what runs already is checked by the roles, which repair it."""
+        return self.declared.central and bool(self.facts) and MEMBER_UNIT not in self.facts["own_units"]
+
+    @property
+    def becomes_chassis(self) -> bool:
+        """Return whether the host is to be a hypervisor and is none yet."""
+        return self.declared.hypervisor and bool(self.facts) and CHASSIS_UNIT not in self.facts["own_units"]
+
+    def runs_control_plane(self, process: Facts) -> bool:
+        """Return whether the process is northd or serves a Northbound or Southbound database."""
+        return process["pid"] in self.facts["control_plane"]
+
+    @property
+    def is_new(self) -> bool:
+        return self.becomes_member or self.becomes_chassis
+
+
+def supervisor_of(process: Facts) -> Supervisor:
+    return Supervisor(**process["supervisor"])
+
+
+def is_ours(process: Facts) -> bool:
+    """Return whether a unit of the collection runs the process."""
+    supervisor = supervisor_of(process)
+    return supervisor.kind == "unit" and supervisor.name.startswith(OWN_UNITS)
+
+
+def place_of(process: Facts) -> str:
+    """Return what keeps the process running, for a sentence; empty if nothing does."""
+    supervisor = supervisor_of(process)
+    return "" if supervisor.kind == "none" else f"{supervisor.runtime} {supervisor}".strip()
+
 
 # Sockets of a Linux host from /proc/net: who listens at a port. Read only.
 

@@ -6,10 +6,171 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._api.crds import custom_resource_definitions
-from .._api.names import API_VERSION, Object
+from .._api.crds import REVISION, custom_resource_definitions, revision_of
+from .._api.names import API_VERSION, CA_KEY, POD_SECURITY, Object
 from .._base.errors import Refused
-from .finding import Kind
+from .._hypervisors.metadata_agents import secret_problem, secret_step
+from .._kubernetes.rollout_progress import is_terminating
+from .._kubernetes.secret_files import config_map_data
+from .._kubernetes.version import oldest_version, version_problem
+from .finding import TITLES, Finding, Kind
+
+# Judges the API server, the namespace and the definitions. Pure.
+
+if t.TYPE_CHECKING:
+    from .._api.metadata_agent_spec import SharedSecret
+    from .._api.tls_spec import ConfigMapReference, Tls
+
+# Pods of hypervisors use the network and folders of their node; those of the control plane satisfy the strictest level.
+_REFUSED_BY = {"cluster": (), "hypervisors": ("baseline", "restricted")}
+
+
+def judge_version(version: str, server: str) -> list[Finding]:
+    problem = version_problem(version)
+    advice = f"Upgrade the cluster to Kubernetes {oldest_version()} or newer."
+    return [Finding("api_version", f"API server {server}", problem, advice)] if problem else []
+
+
+def judge_namespace(namespace: Object | None, kind: Kind) -> list[Finding]:
+    """Judge a namespace that exists; a missing one is made by the run."""
+    if namespace is None:
+        return []
+    name = namespace["metadata"]["name"]
+    if is_terminating(namespace):
+        return [
+            Finding(
+                "namespace_terminating",
+                f"Namespace {name}",
+                "It is being deleted, so nothing can be created in it.",
+                "Wait until it is gone (kubectl get namespace), or look which finalizer keeps it, then run again.",
+            )
+        ]
+    level = (namespace["metadata"].get("labels") or {}).get(POD_SECURITY, "")
+    if level not in _REFUSED_BY[kind]:
+        return []
+    return [
+        Finding(
+            "namespace_pod_security",
+            f"Namespace {name}",
+            f"Its label {POD_SECURITY}={level} refuses the pods of {TITLES[kind]}, which use the network and folders of their node.",
+            f"Set it to privileged (kubectl label --overwrite namespace {name} {POD_SECURITY}=privileged), or choose another namespace.",
+        )
+    ]
+
+
+def judge_definitions(definitions: t.Mapping[str, Object] | None) -> list[Finding]:
+    found = []
+    for name, definition in (definitions or {}).items():
+        if is_terminating(definition):
+            found.append(
+                Finding(
+                    "definition_terminating",
+                    f"CustomResourceDefinition {name}",
+                    "It is being deleted, with all its objects.",
+                    "Wait until it is gone (kubectl get crd), or look which finalizer keeps it, then run again.",
+                )
+            )
+        elif (revision := revision_of(definition)) is None or revision > REVISION:
+            found.append(
+                Finding(
+                    "definition_newer",
+                    f"CustomResourceDefinition {name}",
+                    f"A newer version of the collection has written it (schema revision {'unknown' if revision is None else revision}, "
+                    f"this version knows {REVISION}).",
+                    "Update the collection c5c3.ovn on this control node.",
+                )
+            )
+    return found
+
+
+def judge_secret(
+    secret: Object | None, name: str, namespace: str, *, exists: bool, tls: Tls, kind: Kind
+) -> list[Finding]:
+    """Judge a Secret that another owner has to make; `exists` says whether the namespace is there."""
+    client_ca_key = tls.southbound_client_ca_key if kind == "cluster" else None
+    keys = ["tls.crt", "tls.key", *(() if tls.ca_config_map_ref else (CA_KEY,)), *filter(None, (client_ca_key,))]
+    where = f"Secret {namespace}/{name}"
+    if secret is None:
+        return [
+            Finding(
+                "secret_missing",
+                where,
+                f"{_absence(namespace, exists)}; pods that mount it would not start.",
+                f"Let its owner make it with {', '.join(keys)}, or leave tls.certSecretRef out: then ovn_pki makes one.",
+            )
+        ]
+    missing = [key for key in keys if not (secret.get("data") or {}).get(key)]
+    if not missing:
+        return []
+    authority = "" if tls.ca_config_map_ref else f"{CA_KEY}: of the CA that signed all certificates"
+    bundle = f"{client_ca_key}: of all whose certificates the Southbound lets in" if client_ca_key else ""
+    notes = "; ".join(filter(None, (authority, bundle)))
+    return [
+        Finding(
+            "secret_incomplete",
+            where,
+            f"It has no {', '.join(missing)}.",
+            f"Let its owner write all of {', '.join(keys)}{f' ({notes})' if notes else ''}.",
+        )
+    ]
+
+
+def judge_shared_secret(
+    secret: Object | None, reference: SharedSecret, namespace: str, *, exists: bool
+) -> list[Finding]:
+    """Judge the Secret that metadata agents share with Nova; `exists` says whether the namespace is there."""
+    where, step = f"Secret {namespace}/{reference.name}", f"{secret_step(reference, namespace)}."
+    if secret is None:
+        return [Finding("secret_missing", where, f"{_absence(namespace, exists)}, and metadata agents need it.", step)]
+    problem = secret_problem((secret.get("data") or {}).get(reference.key), is_there=True)
+    return [Finding("secret_incomplete", where, f"It {problem}", step)] if problem else []
+
+
+def judge_bundle(
+    config_map: Object | None, reference: ConfigMapReference, field: str, namespace: str, *, exists: bool
+) -> list[Finding]:
+    """Judge a ConfigMap with CAs, which this field of `tls` names; `exists` says whether the namespace is there."""
+    where = f"ConfigMap {namespace}/{reference.name}"
+    if config_map is None:
+        return [
+            Finding(
+                "bundle_missing",
+                where,
+                f"{_absence(namespace, exists)}; pods that mount it would not start.",
+                f"Let its owner, trust-manager for example, write it with the key {reference.key}, or correct tls.{field}.",
+            )
+        ]
+    if config_map_data(config_map).get(reference.key):
+        return []
+    return [
+        Finding(
+            "bundle_incomplete",
+            where,
+            f"It has no {reference.key}; pods that mount it would not start.",
+            f"Let its owner write that key, with the PEM texts of the CAs, or correct tls.{field}.",
+        )
+    ]
+
+
+def judge_accounts(
+    missing: t.Container[str], given: t.Mapping[str, str], namespace: str, *, exists: bool
+) -> list[Finding]:
+    """Judge ServiceAccounts that another owner has to make. `given`: field of the specification to the name in it."""
+    return [
+        Finding(
+            "account_missing",
+            f"ServiceAccount {namespace}/{name}",
+            f"{_absence(namespace, exists)}; the API server would refuse the pods of {field.split('.')[1]}.",
+            f"Create it, or leave {field} out: then a run makes one.",
+        )
+        for field, name in given.items()
+        if name in missing
+    ]
+
+
+def _absence(namespace: str, exists: bool) -> str:
+    return "It does not exist" if exists else f"Namespace {namespace} does not exist, so neither does it"
+
 
 if t.TYPE_CHECKING:
     from .._kubernetes.client import Cluster

@@ -7,7 +7,7 @@ import typing as t
 
 from .._api.names import Object, claim_name, member_name, northd_name
 from .._base.databases import DATABASES, TITLES, Database
-from .._base.sentences import list_names
+from .._base.errors import list_names
 from .._hypervisors.nodes import matches, parse_node
 from .finding import Finding
 from .observed_cluster import ObservedKubernetes

@@ -8,9 +8,9 @@ import decimal
 import typing as t
 
 from .._api.names import Object
-from .._base.sentences import list_names
+from .._base.errors import list_names
+from .._kubernetes.compare import canonical_quantity, parse_quantity
 from .._kubernetes.kinds import KNOWN_KINDS
-from .._kubernetes.quantity import canonical_quantity, parse_quantity
 from .finding import TITLES, Finding, Kind
 
 Amounts = dict[str, decimal.Decimal]

@@ -8,12 +8,11 @@ import typing as t
 from .._base.ip_addresses import literal
 from .declared import RAFT_PORTS, DeclaredHost
 from .finding import CODES, Finding
-from .judge_clocks import judge_clocks
 from .judge_inventory import judge_inventory, judge_measuring
 from .judge_network import judge_network
 from .judge_software import Versions, judge_software
-from .judge_system import judge_systems
-from .measured import MeasuredHost
+from .judge_system import judge_clocks, judge_systems
+from .measure import MeasuredHost
 
 # Which addresses the roles would refuse, or other hosts could not use. Pure.
 

@@ -11,7 +11,7 @@ from .._api.crds import custom_resource_definitions
 from .._api.names import GROUP, Object
 from .._base.tls_options import CHASSIS_SIGNER
 from .._kubernetes.access_review import Access
-from .._manifests.node_certificates import AUTHORITIES, role_name
+from .._manifests.ca_bundle import AUTHORITIES, role_name
 from .._manifests.status_rights import observer_rights_name, status_rights_name
 from .finding import Kind
 

@@ -8,9 +8,8 @@ import pathlib
 import re
 import typing as t
 
-from .._machine.apt_commands import read_distribution
-from .._machine.commands import Commands
-from .._machine.files import text_if_readable
+from .._machine.commands import Commands, text_if_readable
+from .._machine.installed_packages import read_distribution
 
 _UNITS = pathlib.Path("/etc/systemd/system")
 _OURS = "c5c3-ovn-*.service"

@@ -11,9 +11,9 @@ import typing as t
 
 from .._base.errors import InvalidInput
 from .._base.ip_addresses import canonical_host
+from .cluster_witness import LogTerms, parse_log_terms
 from .contents import Contents
 from .parse import ClusterStatus, parse_cluster_status, parse_version
-from .witness import LogTerms, parse_log_terms
 
 
 class ServerView(t.NamedTuple):

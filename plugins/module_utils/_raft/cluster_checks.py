@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .._base.databases import OVSDB_ELECTION_TIMER
-from .._base.sentences import list_names
+from .._base.errors import list_names
 from .answer import Answer, host_of
 from .contents import compare
 from .findings import Health, VerdictFindings, list_members

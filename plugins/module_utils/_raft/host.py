@@ -14,15 +14,15 @@ from .._base.deadline import Deadline
 from .._base.errors import Changed, OvnError, Refused
 from .._machine.commands import Runner
 from .._ovsdb.endpoint import Endpoint
-from .._ovsdb.unixctl import appctl
+from .._ovsdb.server import appctl
 from .answer import Answer
 from .ask import ask_member
+from .cluster_witness import Witness, number_or_none, parse_witness
 from .observation import DISK_MISSING, Observation
 from .record_dir import read_record
 from .sizing import FINDS_OTHERS_SECONDS, LOADING_SECONDS
-from .start_check import Space, find_host_problem, find_start_problem, measure_space
-from .step_errors import check_unresponsive, is_listed, not_joined_error, read_progress, still_listed_error
-from .witness import Witness, number_or_none, parse_witness
+from .standalone import Space, find_host_problem, find_start_problem, measure_space
+from .step import check_unresponsive, is_listed, not_joined_error, read_progress, still_listed_error
 
 UNIXCTL_SECONDS = 5.0
 # A waiting launcher reads the record every second (OVN_POLL of the unit): if it waits longer than this, then not for the record just written.

@@ -10,7 +10,7 @@ import dataclasses
 
 from .._base.databases import OVSDB_ELECTION_TIMER
 from .._base.errors import Refused
-from .cluster_witness import Entry
+from .cluster_witness import Entry, LogTerms
 from .observation import DISK_MISSING, Observation
 from .record import Record
 from .recorded_cluster import WRITE_FAILED, RecordedCluster, describe_lost, status_of
@@ -19,7 +19,6 @@ from .replacement import Replacement
 from .step import Gate, History, Round, Run, Step, Unexamined, find_stopped, next_revision
 from .step_gates import StepGates
 from .view import majority
-from .witness import LogTerms
 
 # Seconds. An election takes up to three timers, and a restart must not disturb one.
 _ELECTION_SLACK = 2.0

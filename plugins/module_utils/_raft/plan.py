@@ -13,11 +13,11 @@ import typing as t
 from .._base.errors import Refused
 from .._base.ip_addresses import literal
 from .._ovsdb.endpoint import one_spelling, parse_endpoint
-from .away import find_away, refuse_away, refuse_silent, wait_for
 from .maintenance import Maintenance
 from .observation import DISK_MISSING, OTHER_THAN_KNOWN, STARTABLE, Observation, newest_leader
 from .record import Member, Permit, Record, latest
 from .record_checks import refuse_by_record, refuse_cluster
+from .recorded_members import find_away, refuse_away, refuse_silent, wait_for
 from .simulate import predict, predicted_gate
 from .step import (
     UNUSABLE,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The owner of every row that was read of the Northbound database: as the row says, or else by the rows that it has, or that have it. Pure."""
+"""A warning of the census, and how several rows are named in one. Pure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import dataclasses
 import functools
 import typing as t
 
-from .._base.errors import InvalidInput
-from .owner_marks import OURS, UNKNOWN, Row, external_ids, family, owner_of
+from .._base.errors import InvalidInput, list_names
+from .owner_marks import OURS, OWNERS, UNKNOWN, Row, external_ids, family, owner_of
+
+# The owner of every row that was read of the Northbound database: as the row says, or else by the rows that it has, or that have it. Pure.
 
 # What tells whose rows there are, and of what; also in the playbook c5c3.ovn.census
 COLUMNS: t.Mapping[str, list[str]] = {
@@ -225,3 +227,29 @@ def _name(table: str, row: Row) -> str:
     if table == "Load_Balancer_Health_Check":
         return str(row["vip"])
     return external_ids(row).get("ls_name") or str(row["_uuid"])
+
+
+MOST = 3  # names of rows in one sentence
+
+
+@dataclasses.dataclass(frozen=True)
+class CensusWarning:
+    """`subject` is the setting or the rows that it is about; `cause` has lines of sentences, and `next_step` is one."""
+
+    subject: str
+    cause: str
+    next_step: str
+
+    def lines(self) -> list[str]:
+        return [f"WARNING {self.subject}", *(f"    {line}" for line in (*self.cause.splitlines(), self.next_step))]
+
+
+def owners_of(rows: t.Iterable[OwnedRow]) -> str:
+    """Return the owners with their numbers of rows: "kube-ovn 12, unknown 3"."""
+    counts = collections.Counter(row.owner for row in rows)
+    return ", ".join(f"{owner} {counts[owner]}" for owner in OWNERS if counts[owner])
+
+
+def named(rows: t.Sequence[OwnedRow]) -> str:
+    """Return the rows as "2 Port_Group (a of kube-ovn, b of unknown)"."""
+    return f"{len(rows)} {rows[0].table} ({list_names([f'{row.name} of {row.owner}' for row in rows], MOST)})"

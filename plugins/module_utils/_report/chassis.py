@@ -6,11 +6,11 @@ from __future__ import annotations
 import typing as t
 
 from .._api.chassis_status import LOSES_PACKETS
-from .._base.sentences import list_names
-from .._chassis.claims import shared_values
+from .._base.errors import list_names
+from .._chassis.addresses import shared_values
 from .._chassis.datapath import CODES, judge_datapath, reason_of
-from .._chassis.lists import mappings_with_blanks
 from .._chassis.southbound_rows import gateway_warning
+from .._chassis.text import mappings_with_blanks
 from .._kubernetes.timestamps import format_timestamp, time_of
 from .findings import ReportFindings, Result, cause_of, format_line
 from .installation import Installation

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .census_rows import Census, OwnedRow
-from .census_warning import CensusWarning, named
+from .census_rows import Census, CensusWarning, OwnedRow, named
 from .neutron_sync import others_than_neutron
 from .owner_marks import external_ids
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from .._base.errors import InvalidInput
-from .census_rows import WHOLE_OVN, Census, OwnedRow, take_census
-from .census_warning import CensusWarning, named, owners_of
+from .census_rows import WHOLE_OVN, Census, CensusWarning, OwnedRow, named, owners_of, take_census
 from .owner_marks import NEUTRON, OURS, external_ids
 
 MODES = ("off", "log", "repair", "migrate")

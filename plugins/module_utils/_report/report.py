@@ -9,15 +9,12 @@ import typing as t
 
 from .._base.databases import DATABASES, TITLES
 from .._raft.verdict import Verdict
-from .certificates import report_certificates
+from .certificates import report_certificates, report_versions
 from .chassis import report_chassis
 from .databases import assess_database, database_facts, report_addresses, report_reasons, summarize
 from .findings import ReportFinding, ReportFindings, format_line
-from .heartbeat import report_heartbeat
 from .installation import Installation
-from .interconnection import report_interconnection
-from .northd import report_northd
-from .versions import report_versions
+from .northd import report_heartbeat, report_interconnection, report_northd
 
 FORMAT_VERSION = 1  # of the facts, see docs/monitoring.md: rises if a key goes away or changes its meaning
 _FINDING_LINES = 8  # the rest is counted; all of it is in the facts

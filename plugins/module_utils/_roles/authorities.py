@@ -13,8 +13,25 @@ import typing as t
 
 from .._base.errors import InvalidInput
 from .._base.inventory import as_list
+from .._kubernetes.compare import with_hash
+from .._manifests.ca_bundle import authorities_manifest
 from .._pki.issuing import AuthorityName
+from .pki import has_node_certificates, is_present, secret_of, trusts_secret
 from .variables import Backend, Variables, first_value
+
+# The ConfigMap with the CAs for nodes with certificates of their own: it has to follow the Secret, or a rotation would cut these nodes off. Pure.
+
+
+def node_authorities(cluster: Variables, bundle: str) -> dict[str, t.Any]:
+    """Return the object as the module ovn_hypervisors applies it, from the variables of the host that stands for a hypervisor cluster.
+
+    Empty where nodes do not need it: they share the Secret, or have the CAs from a ConfigMap of another owner.
+    """
+    if not (bundle and is_present(cluster) and has_node_certificates(cluster) and trusts_secret(cluster)):
+        return {}
+    name = str(first_value(cluster, "ovn_cluster_name", default="ovn"))
+    return with_hash(authorities_manifest(bundle, name=name, namespace=secret_of(cluster).namespace))
+
 
 AUTHORITIES: tuple[AuthorityName, ...] = ("central", "chassis")
 Files = t.Mapping[str, str]

@@ -7,7 +7,7 @@ import dataclasses
 import re
 import typing as t
 
-from .options import OWN_OPTION
+from .option_types import OWN_OPTION
 
 _OPTION = re.compile(r"\{\{ (ovn_awx_\w+) \}\}")
 _PREFIX = "ovn_awx_"

@@ -12,14 +12,14 @@ import typing as t
 from ansible.module_utils.common.dict_transformations import dict_merge
 
 from .._agent.archive import build_archive
-from .._api.ciphers import check_ciphers
 from .._api.names import CLIENT_CA_KEY
 from .._api.observer_settings import HEARTBEAT_SECONDS
+from .._api.tls_spec import check_ciphers
 from .._base.databases import DATABASES, DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, PORTS, STEMS, Database
+from .._base.deadline import STOP_SECONDS
 from .._base.errors import InvalidInput
-from .._base.stop_budget import STOP_SECONDS
 from .._base.tls_options import DEFAULT_CIPHERS
-from .._daemons.northd_command import DEFAULT_THREADS, NorthdSettings, control_socket, northd_command
+from .._daemons.central_host import DEFAULT_THREADS, NorthdSettings, control_socket, northd_command
 from .._daemons.raft_launcher import SCRIPT as LAUNCHER
 from .._daemons.relay_command import (
     SCHEMA,
@@ -38,10 +38,9 @@ from .._ovsdb.tls_files import NO_TLS, TlsFiles
 from .._pki.issued import list_path
 from .._raft.launcher_environment import LauncherSettings, launcher_environment
 from .._raft.sizing import Size, Timers, timers_for
-from .central_listeners import CentralListeners
-from .central_observer import observer_state
+from .central_observer import CentralListeners, observer_state
 from .cluster_source import FACT, specification_of_resource
-from .options import given_options, read_options
+from .option_types import given_options, read_options
 from .pki import machine_certificates, makes_client_bundle, pod_security_of, share_certificates
 from .variables import Groups, Hostvars, Variables, first_value, members_of
 

@@ -13,7 +13,7 @@ from .._raft.founding_report import note_witnesses, witness_report
 from .._raft.machine_plan import machine_plan
 from .central import host_share
 from .endpoints import endpoints_of
-from .options import plain
+from .option_types import plain
 from .variables import Hostvars, Variables, backend_of, first_value
 
 _MOST_ROUNDS = 2000  # a step that lasts longer than it may ends a run long before

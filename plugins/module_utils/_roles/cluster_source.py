@@ -8,7 +8,7 @@ import typing as t
 from .._api.names import CLIENT_CA_KEY
 from .._base.errors import InvalidInput
 from .._base.inventory import as_list
-from .options import plain
+from .option_types import plain
 from .variables import Groups, Hostvars, Overlaid, Variables, backend_of, first_value, is_true, members_of
 
 # What a run has read: `name`, `namespace` and `spec` of the resource. A fact of the hosts of a run, and of all hosts that are Kubernetes clusters.

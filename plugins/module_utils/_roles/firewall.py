@@ -12,10 +12,10 @@ from .._base.errors import InvalidInput
 from .._base.flows import FLOWS, TUNNEL_PORTS, MachineFlow, Party
 from .._base.inventory import address_of, as_list, tunnel_ends_of
 from .._base.ip_addresses import literal
-from .._machine.firewall_unit import unit_files, units
+from .._machine.ruleset import unit_files, units
 from .._machine.systemd_units import own_unit
 from .cluster_source import encapsulation_types_of, with_resource
-from .distribution import run_directory_of
+from .endpoints import run_directory_of
 from .variables import Groups, Hostvars, Overlaid, Variables, backend_of, first_value, is_true, members_of
 
 Mode = t.Literal["managed", "print", "none"]

@@ -16,12 +16,10 @@ from .._base.inventory import as_list
 from .._chassis.external_ids import flow_clear_delay
 from .._machine.systemd_sandbox import Sandbox, sandbox_settings
 from .cluster_source import machine_mappings, specification_of_resource
-from .distribution import socket_of
-from .endpoints import declared_endpoints, endpoints_of
-from .foreign_central import is_managed
+from .endpoints import declared_endpoints, endpoints_of, is_managed, socket_of
 from .gateway_warnings import gateway_warnings
 from .hypervisor_units import controller_state, openvswitch_files, openvswitch_units, running_unit
-from .options import plain, read_options
+from .option_types import plain, read_options
 from .variables import Groups, Hostvars, Variables, backend_of, first_value, is_true, members_of
 
 PREFIX = "ovn_hypervisor_"

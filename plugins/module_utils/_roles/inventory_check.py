@@ -12,9 +12,8 @@ import difflib
 import json
 import typing as t
 
-from .foreign_central import foreign_central_problem
-from .option_types import Specification, option_problem
-from .options import plain
+from .endpoints import foreign_central_problem
+from .option_types import Specification, option_problem, plain
 from .shared_variables import SPECIFICATION as SHARED
 from .variables import Groups, Hostvars, Variables, is_true, members_of
 

@@ -20,7 +20,7 @@ from .._pki.issued import (
     parse_list,
 )
 from .central import PREFIX, CentralMachineOptions
-from .foreign_central import is_managed
+from .endpoints import is_managed
 from .pki import makes_secret
 from .pki_clients import recorded_clients
 from .variables import Groups, Hostvars, Variables, backend_of, first_value, is_true, members_of

@@ -7,7 +7,7 @@ import dataclasses
 import typing as t
 
 from .cluster_source import FACT
-from .options import plain
+from .option_types import plain
 from .variables import Groups, Hostvars, Variables, first_value, members_of
 
 CHECK, CHASSIS = "ovn_hypervisor_check", "ovn_hypervisor_chassis"  # what the steps of these names have returned

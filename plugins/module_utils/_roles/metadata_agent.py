@@ -19,7 +19,7 @@ from .._neutron.metadata_agent import (
 )
 from .._ovsdb.endpoint import parse_endpoints
 from .hypervisor import control_plane_of
-from .service_settings import drop_in_of, left_service, service_units, unit_name
+from .neutron_proxy import drop_in_of, left_service, service_units, unit_name
 from .variables import Groups, Hostvars, Variables, first_value, members_of
 
 PREFIX = "ovn_metadata_agent_"

@@ -8,22 +8,24 @@ import ipaddress
 import typing as t
 
 from .._base.databases import DATABASES, Database
-from .._base.errors import InvalidInput
+from .._base.errors import InvalidInput, list_names
 from .._base.inventory import as_list
-from .._base.sentences import list_names
 from .._host.client_certificate import files_in_use
-from .._neutron.helm import helm_overrides
+from .._neutron.config_files import connection_fields
 from .._neutron.ini import check_extra, render_ini
-from .._neutron.resource import connection_fields
-from .._neutron.settings import OvnConnection, may_have_secret, server_sections, with_defaults
-from .._ovsdb.endpoint import parse_endpoints
-from .._ovsdb.host_names import names_in
-from .endpoints import Listener, endpoints_of
-from .foreign_central import is_managed
-from .neutron_asking import OUTSIDE, members_to_ask, unasked_warnings
-from .neutron_proxy import DesiredLeaderProxy, leader_proxy, proxy_problem
-from .options import OWN_OPTION
-from .service_settings import service_units
+from .._neutron.settings import OvnConnection, helm_overrides, may_have_secret, server_sections, with_defaults
+from .._ovsdb.endpoint import names_in, parse_endpoints
+from .endpoints import Listener, endpoints_of, is_managed
+from .neutron_proxy import (
+    OUTSIDE,
+    DesiredLeaderProxy,
+    leader_proxy,
+    members_to_ask,
+    proxy_problem,
+    service_units,
+    unasked_warnings,
+)
+from .option_types import OWN_OPTION
 from .variables import Groups, Hostvars, Variables, backend_of, first_value, hosts_by_backend, members_of
 
 SECRET, CONFIG_MAP = "ovn-client-neutron", "ovn-neutron"

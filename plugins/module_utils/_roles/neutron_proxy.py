@@ -4,15 +4,122 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import typing as t
 
-from .._base.databases import DATABASES, Database
+from .._base.databases import DATABASES, TITLES, Database
+from .._base.inventory import as_list
 from .._machine.systemd_sandbox import Sandbox, sandbox_revision, sandbox_settings
-from .._machine.systemd_units import declared_environment
+from .._machine.systemd_units import OUR_DROP_IN, declared_environment
 from .._neutron.settings import OvnConnection
 from .._ovsdb.tls_files import TlsFiles
 from .central_observer import PROGRAM
+
+# Services of somebody else that read a configuration of ours: options of `ovn_units` that restart them when it has changed. Pure.
+
+_SALT, _ROUNDS = b"c5c3.ovn settings", 100_000
+
+
+def service_files(services: t.Iterable[str], config: str, *, has_secret: bool = False) -> list[dict[str, str]]:
+    """Return a drop-in for each unit: a process that was started with other settings has another digest, so a run that was cut off is finished by the next.
+
+    Everybody on the host can read the digest (`systemctl show`). Where the text has a secret, whoever finds it by trial has it, so a trial costs some
+    milliseconds. Call it once in a run.
+    """
+    text = config.encode()
+    digest = (
+        hashlib.pbkdf2_hmac("sha256", text, _SALT, _ROUNDS) if has_secret else hashlib.sha256(text).digest()
+    ).hex()[:16]
+    content = f"# Written by Ansible: changes are lost.\n[Service]\nEnvironment=OVN_SETTINGS={digest}\n"
+    return [{"path": drop_in_of(service), "content": content} for service in services]
+
+
+def service_units(services: t.Iterable[str]) -> list[dict[str, t.Any]]:
+    """Return that the units run. Whether they start with the machine is for who has installed them."""
+    return [{"name": unit_name(service), "state": "started"} for service in services]
+
+
+def left_service(service: str) -> tuple[list[dict[str, str]], list[dict[str, t.Any]]]:
+    """Return files and units of a service that another one replaces: it ends, and no longer starts with the machine."""
+    units = [{"name": unit_name(service), "enabled": False, "state": "stopped"}]
+    return [{"path": drop_in_of(service), "state": "absent"}], units
+
+
+def drop_in_of(service: str) -> str:
+    """Return the path of what we add to the unit of a service."""
+    return f"/etc/systemd/system/{unit_name(service)}.d{OUR_DROP_IN}"
+
+
+def unit_name(service: str) -> str:
+    """Return the name with its suffix, which services may be named without."""
+    return service if "." in service else f"{service}.service"
+
+
+# The role ovn_neutron: where the control node asks the databases before the pods of Neutron get anything, and why it does not. Pure.
+
+# What the cluster of a control plane says of its endpoints for clients outside, the best first
+OUTSIDE: dict[Database, tuple[str, ...]] = {
+    "northbound": ("northbound",),
+    "southbound": ("southbound_unrestricted", "southbound"),
+}
+
+Endpoints = t.Mapping[Database, t.Sequence[str]]
+
+
+def members_to_ask(
+    endpoints: Endpoints, declared: Endpoints, answer: t.Mapping[str, str], *, inside: bool
+) -> dict[Database, list[str]]:
+    """Return those for clients outside, if there are some, without the ports of chassis, where relays answer.
+
+    `endpoints` are all that Neutron gets, `declared` those that its options give, `answer` what the cluster of the control plane has answered.
+    """
+    found: dict[Database, list[str]] = {}
+    for database in DATABASES:
+        name = OUTSIDE[database][0]
+        if declared[database]:
+            found[database] = [] if inside else list(endpoints[database])
+        elif answer:
+            is_outside = answer.get(name) != answer.get(f"{name}_inside")
+            found[database] = as_list(answer.get(name) or "") if is_outside else []
+        else:  # those of machines are inside of no cluster
+            found[database] = list(endpoints[database])
+    return found
+
+
+def unasked_warnings(
+    host: str,
+    endpoints: Endpoints,
+    declared: Endpoints,
+    asked: t.Mapping[Database, t.Sequence[str]],
+    options: t.Mapping[Database, str],
+) -> list[str]:
+    """Return one for each cause; none for a database without any endpoint, which check mode comes to before the first run. `options` declare endpoints."""
+    unasked = [database for database, members in asked.items() if endpoints[database] and not members]
+    given = [database for database in unasked if declared[database]]
+    others = [database for database in unasked if not declared[database]]
+    names = " and ".join(options[database] for database in given)
+    return [
+        f"Nobody could ask {_titles(databases)} of {host} first: {cause}. See in the log of Neutron that it connects."
+        for databases, cause in (
+            (given, f"with ovn_neutron_inside_cluster, {names} are addresses inside of its cluster"),
+            (others, "no member has a port without a role for clients outside of its cluster"),
+        )
+        if databases
+    ]
+
+
+def _titles(databases: t.Sequence[Database]) -> str:
+    names = " and the ".join(TITLES[database] for database in databases)
+    return f"the {names} database{'s' if len(databases) > 1 else ''}"
+
+
+def unanswered_problem(host: str, asker: str, causes: t.Sequence[str], advice: str) -> str:
+    """Return why Neutron gets nothing: the databases did not answer."""
+    return (
+        f"The databases did not answer {asker} with the certificate for Neutron of {host}: {' '.join(causes)} {advice}"
+    )
+
 
 UNIT = "c5c3-ovn-leader-proxy.service"
 UNIT_FILE = f"/etc/systemd/system/{UNIT}"

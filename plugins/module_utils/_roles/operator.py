@@ -7,7 +7,7 @@ import dataclasses
 import typing as t
 
 from .._base.errors import Refused
-from .options import OWN_OPTION
+from .option_types import OWN_OPTION
 
 
 @dataclasses.dataclass(frozen=True)

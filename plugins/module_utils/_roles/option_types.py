@@ -3,13 +3,142 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.parsing.convert_bool import boolean
 
-from .._base.errors import InvalidInput
-from .._base.sentences import list_names
+from .._base.errors import InvalidInput, list_names
+from .shared_variables import SPECIFICATION as SHARED
 from .variables import Hostvars, Variables
+
+# The options of a role, as YAML, templates and the command line give them, to the fields of a dataclass. Pure.
+
+if t.TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    Options = t.TypeVar("Options", bound=DataclassInstance)
+
+
+@dataclasses.dataclass(frozen=True)
+class ClusterAccess:
+    """How the Kubernetes cluster that a host stands for is reached."""
+
+    kubeconfig: t.Any
+    context: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Backend:
+    """Whether a host is a machine or stands for a Kubernetes cluster."""
+
+    backend: str
+
+
+def plain(value: t.Any) -> t.Any:
+    """Return a copy in plain dictionaries and lists; Ansible's own resolve templates whenever they are read."""
+    if isinstance(value, t.Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _items(value: t.Any) -> list[t.Any]:
+    if isinstance(value, str):
+        raise TypeError("a text has letters, not items")
+    return list(value)
+
+
+# By the annotation of a field. Extra variables of the command line are text, and "false" is a true text.
+_CONVERSIONS: dict[str, t.Callable[[t.Any], t.Any]] = {
+    "bool": boolean,
+    "int": int,
+    "str": str,
+    "list[str]": lambda value: [str(item) for item in _items(value)],
+    "list[dict[str, t.Any]]": lambda value: [plain(dict(item)) for item in _items(value)],
+    "dict[str, t.Any]": lambda value: plain(dict(value)),
+    "t.Any": plain,
+}
+# The metadata of a field that is an option of the role, where a shared variable has that name as well
+OWN_OPTION: t.Mapping[str, bool] = {"own": True}
+# Fields whose shared variable has another name
+_SHARED_FIELDS = {"spec": "ovn_cluster_spec", "openvswitch_image": "ovs_image"}
+
+
+def given_options(values: t.Mapping[str, t.Any]) -> list[str]:
+    """Return the names of the options that have a value; None and an empty text, list or mapping are none."""
+    return [name for name, value in values.items() if value not in (None, "", [], {})]
+
+
+def option_name(prefix: str, field: str) -> str:
+    """Return the name under which users know a field: the variable of all roles if there is one, else the option of the role with this prefix."""
+    shared = _SHARED_FIELDS.get(field, f"ovn_{field}")
+    return shared if shared in SHARED else f"{prefix}{field}"
+
+
+def misplaced_options(
+    given: DataclassInstance,
+    own: t.Sequence[type[DataclassInstance]],
+    specification: t.Mapping[str, t.Mapping[str, t.Any]],
+    prefix: str,
+) -> list[str]:
+    """Return the options of a role that have another value than their default, and that only the other backend has.
+
+    `given` are the options of the other backend with the values of this host, `own` are the classes of those that count here.
+    """
+    counting = {name for kind in own for name in option_names(kind, prefix)}
+    values = {option_name(prefix, field.name): getattr(given, field.name) for field in dataclasses.fields(given)}
+    values = {name: value for name, value in values.items() if name in specification and name not in counting}
+    return sorted(name for name in given_options(values) if values[name] != specification[name].get("default"))
+
+
+def unattended_problem(host: str, options: DataclassInstance, prefix: str, playbook: str) -> str:
+    """Return which options for a single run an unattended one does not start with, empty if none is set. A person gives them to `playbook`."""
+    given = dataclasses.asdict(options)
+    found = [f"{prefix}{name}" for name, value in given.items() if value not in (False, "present")]
+    if not found:
+        return ""
+    return (
+        f"{', '.join(found)} {'is' if len(found) == 1 else 'are'} set for {host}. Each is meant for one run that somebody watches, so an unattended one does "
+        f"not start with it. Take it out of the inventory, and give it to a run of {playbook} with -e where it is needed. Nothing was changed."
+    )
+
+
+def read_options(options: type[Options], given: t.Mapping[str, t.Any], prefix: str) -> Options:
+    """Return the dataclass `options` with what is given for its fields; an empty text is absent, like None, and then the field's default counts.
+
+    `prefix` begins the names of the options as users know them. What has no default and is absent, or has no value of its type, is `InvalidInput`.
+    """
+    values = {}
+    for field in dataclasses.fields(options):
+        value = given.get(field.name)
+        if value is None or (isinstance(value, str) and not value):
+            if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+                raise InvalidInput(f"{option_name(prefix, field.name)} has no value. Set it, or remove the empty one.")
+            continue
+        kind = str(field.type).partition(" | None")[0]
+        try:
+            values[field.name] = _CONVERSIONS[kind](value)
+        except (TypeError, ValueError) as e:
+            raise InvalidInput(
+                f'{option_name(prefix, field.name)} is "{str(value)[:200]}". Give a value of type {kind}.'
+            ) from e
+    return options(**values)
+
+
+def _option_of(field: dataclasses.Field[t.Any], prefix: str) -> str:
+    return f"{prefix}{field.name}" if field.metadata.get("own") else option_name(prefix, field.name)
+
+
+def option_names(kind: type[Options], prefix: str) -> list[str]:
+    """Return the names of the options and shared variables that the fields of a dataclass stand for, in their order."""
+    return [_option_of(field, prefix) for field in dataclasses.fields(kind)]
+
+
+def options_from(kind: type[Options], values: t.Mapping[str, t.Any], prefix: str) -> Options:
+    """Return the dataclass with checked values: a field is the shared variable of that name, or the role's option."""
+    return kind(**{field.name: values[_option_of(field, prefix)] for field in dataclasses.fields(kind)})
+
 
 Specification = t.Mapping[str, t.Mapping[str, t.Any]]  # option: what argument_specs.yml says of it
 

@@ -7,9 +7,8 @@ import dataclasses
 import typing as t
 
 from .._base.inventory import as_list
-from .._machine.distributions import PACKAGES
+from .._machine.distributions import PACKAGES, source_file
 from .._machine.package_plan import Package, Policy, mixed_versions, plan_packages, unmatched_keys
-from .._machine.package_source import source_file
 from .variables import Variables, is_true
 
 _OF_ROLES = ("ovn_central_packages", "ovn_hypervisor_packages", "ovn_pki_packages")  # packages, or a text with commas

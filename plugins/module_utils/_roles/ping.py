@@ -12,7 +12,7 @@ import typing as t
 
 from .._base.errors import InvalidInput, Refused
 from .._base.inventory import as_list
-from .distribution import socket_of
+from .endpoints import socket_of
 from .guest_pods import LABELS, guest_objects, is_guest, is_running, node_of, pods_at_open_vswitch
 from .shared_variables import SPECIFICATION
 from .variables import Groups, Hostvars, Variables, backend_of, first_value, members_of

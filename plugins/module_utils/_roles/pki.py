@@ -6,8 +6,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from .._api.certificate_names import service_names
-from .._api.names import CLIENT_CA_KEY, POD_SECURITY
+from .._api.names import CLIENT_CA_KEY, POD_SECURITY, service_names
 from .._api.tls_spec import gives_node_certificates
 from .._base.inventory import address_of, as_list, system_id_of
 from .cluster_source import FACT

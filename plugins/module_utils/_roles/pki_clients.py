@@ -11,7 +11,7 @@ import typing as t
 from .._base.errors import InvalidInput
 from .._base.inventory import as_list
 from .authorities import AUTHORITIES
-from .options import read_options
+from .option_types import read_options
 from .variables import Groups, Hostvars, Variables, first_value, members_of
 
 OPTION = "ovn_pki_clients"

@@ -12,9 +12,8 @@ import typing as t
 from .._api.names import CA_KEY, CLIENT_CA_KEY, selector
 from .._base.tls_options import certificates_of
 from .._kubernetes.rollout_progress import is_terminating
-from .._kubernetes.volumes import volume_sources
-from .._manifests.ca_bundle import bundle_in_use, pod_of
-from .._manifests.node_certificates import AUTHORITIES
+from .._kubernetes.secret_files import volume_sources
+from .._manifests.ca_bundle import AUTHORITIES, bundle_in_use, pod_of
 from .variables import Variables
 
 _INSTANCE = "app.kubernetes.io/instance"

@@ -10,8 +10,7 @@ from .._base.databases import DATABASES
 from .._base.errors import InvalidInput
 from .._base.inventory import address_of, as_list
 from .._ovsdb.endpoint import parse_endpoints
-from .distribution import run_directory_of, socket_of
-from .endpoints import Listener, endpoints_of
+from .endpoints import Listener, endpoints_of, run_directory_of, socket_of
 from .pki import secret_of
 from .variables import Hostvars, Variables, first_value, hosts_by_backend, is_true
 

@@ -9,8 +9,10 @@ import pytest
 from ansible.module_utils import basic
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._host import supervision
-from ansible_collections.c5c3.ovn.plugins.module_utils._host.foreign_command_line import parse_command_line
-from ansible_collections.c5c3.ovn.plugins.module_utils._host.foreign_processes import ControlPlaneProcess
+from ansible_collections.c5c3.ovn.plugins.module_utils._host.foreign_processes import (
+    ControlPlaneProcess,
+    parse_command_line,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._machine.supervisor import Supervisor
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_foreign_northd
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import ansible.constants as C
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._base.progress import VARIABLE, report_progress
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import VARIABLE, report_progress
 from ansible_collections.c5c3.ovn.plugins.plugin_utils import _progress
 
 

@@ -6,8 +6,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api, Mirror
-from ansible_collections.c5c3.ovn.plugins.module_utils._agent.log import Log, as_ovn_error
-from ansible_collections.c5c3.ovn.plugins.module_utils._agent.self_update import RunningArchive
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.process import Log, RunningArchive, as_ovn_error
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, OvnError, Refused
 
 

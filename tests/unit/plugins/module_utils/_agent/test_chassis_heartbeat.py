@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.answer_watch import LocalAnswer
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.chassis_heartbeat import ChassisHeartbeat, read_interval
-from ansible_collections.c5c3.ovn.plugins.module_utils._agent.log import Log
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.process import Log
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.chassis_status import (
     ChassisFacts,
     chassis_status,

@@ -12,7 +12,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import (
     check_revision,
     custom_resource_definitions,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.validation import complete
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.schema_validator import complete
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 
 DEFINITIONS = {definition["spec"]["names"]["kind"]: definition for definition in custom_resource_definitions()}

@@ -11,13 +11,17 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.declaration import (
     declare,
     key_of,
     list_reader,
+    listing,
+    mapping,
+    number,
     optional_part,
     part,
     read,
+    record,
     schema_of,
+    text,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.fields import listing, mapping, number, record, text
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.validation import complete
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.schema_validator import complete
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 
 

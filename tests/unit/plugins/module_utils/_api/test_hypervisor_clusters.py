@@ -11,8 +11,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.hypervisor_clusters 
     KubeconfigSecret,
     hypervisor_clusters_status,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.operator_status import TargetOutcome
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.status_conditions import TargetOutcome
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 
 

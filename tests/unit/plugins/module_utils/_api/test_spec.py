@@ -4,9 +4,9 @@ import typing as t
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.schema_validator import complete
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import CLUSTER_SPEC, ClusterSpec, parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.tls_spec import ConfigMapReference
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.validation import complete
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 

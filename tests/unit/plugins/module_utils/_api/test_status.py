@@ -8,8 +8,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.certificate_status import ObservedCertificates
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.conditions import StatusCondition
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.operator_status import TargetOutcome, operator_status
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import CLUSTER_STATUS
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.status import (
     cluster_status,
     machines_status,
@@ -18,8 +17,12 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.status import (
     relays_condition,
     rolled_out,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.status_conditions import ChassisCount
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.status_schema import CLUSTER_STATUS
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.status_conditions import (
+    ChassisCount,
+    StatusCondition,
+    TargetOutcome,
+    operator_status,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.schema_update import Schemas
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.rollout_progress import PendingItem
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, merge

@@ -4,7 +4,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.fields import listing, mapping, number, record, text
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.declaration import listing, mapping, number, record, text
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.schema_validator import validator_class
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.validation_messages import (
     MESSAGES,

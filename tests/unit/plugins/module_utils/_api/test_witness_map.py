@@ -9,7 +9,7 @@ import typing as t
 import pytest
 from fake_cluster import FakeCluster
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._agent.witness_writer import WitnessWriter, indexes_on_disk
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.observer import WitnessWriter, indexes_on_disk
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.witness_map import WitnessMap
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Conflict, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, ServerView
@@ -19,7 +19,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness imp
     merge_cluster_witness,
     parse_cluster_witness,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.lag import Sample
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.view import Sample
 
 CID = "aaaaaaaa-1111-4111-8111-111111111111"
 OTHER_CID = "aaaaaaaa-2222-4111-8111-111111111111"

@@ -12,7 +12,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.bridges import (
     desired_bridges,
     plan_bridges,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.removal import plan_removal
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_removal import plan_removal
 
 
 def test_mappings_and_bridges_add_up() -> None:

@@ -17,7 +17,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.plan import (
     diff_of,
     make_plan,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.removal import plan_absent
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_removal import plan_absent
 
 TLS = {"private_key": "/k", "certificate": "/c", "ca_certificate": "/a"}
 

@@ -10,7 +10,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refus
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.bridges import Bridge, BridgePort
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.ownership import KEY, parse_owned
 from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.plan import ObservedChassis, desired_chassis, make_plan
-from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.removal import plan_absent
+from ansible_collections.c5c3.ovn.plugins.module_utils._chassis.southbound_removal import plan_absent
 
 MAPPING = [{"physical_network": "physnet1", "bridge": "br-ex"}]
 

@@ -26,7 +26,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_m
     ObservedDatabase,
     RunContext,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.record_store import RecordStore
+from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.stores import RecordStore
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import ExecResult
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Permit, Record, render_files

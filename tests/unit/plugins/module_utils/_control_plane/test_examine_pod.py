@@ -15,9 +15,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.examine_po
     parse_observation,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import ExecResult
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness import Entry
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.cluster_witness import Entry, LogTerms
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.observation import Observation
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.witness import LogTerms
 
 CAPTURES = Path(__file__).resolve().parents[1] / "captures" / "pods"
 RECORD = {"cid": "the one that counts"}

@@ -12,7 +12,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Chang
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.objects import ClusterObjects
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.observed_state import ObservedCluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import ObjectChange
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.progress import Progress
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.wait_tracker import Progress
 
 Object = dict[str, t.Any]
 

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused, TimedOut, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.rollouts import roll_out_databases
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.progress import Progress
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.wait_tracker import Progress
 
 SERVER = "https://192.0.2.1:6443"
 

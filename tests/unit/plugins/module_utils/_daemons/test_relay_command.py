@@ -9,12 +9,12 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.relay_command import (
     LISTENERS,
+    SCRIPT,
     RelaySettings,
     listeners_transaction,
     relay_command,
     relay_revision,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.relay_launcher import SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
 
 SETTINGS = RelaySettings(

@@ -17,7 +17,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.observed_sta
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import key_of
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare import with_hash
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.progress import Progress
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.wait_tracker import Progress
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.status_rights import observer_rights, status_rights
 
 RIGHTS = status_rights("ovn-controller", "net", "ovn", "controller")

@@ -18,7 +18,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import (
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors import removal
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import Registry, registry_of
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import pod_watch
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.progress import Progress
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.wait_tracker import Progress
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
 
 LABELS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import decimal
 from typing import Any
 
 import pytest
@@ -10,9 +11,11 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare import (
     APPLIED,
     applied_hash,
+    canonical_quantity,
     contains,
     format_manifest,
     is_applied,
+    parse_quantity,
     quantity_of,
     was_created,
     with_hash,
@@ -177,3 +180,56 @@ def test_who_made_it(manager: str, second: str, created: bool) -> None:
     fields = [{"manager": manager, "time": f"2026-01-01T00:00:{second}Z"}]
     metadata = {"creationTimestamp": "2026-01-01T00:00:10Z", "managedFields": fields}
     assert was_created({"metadata": metadata}, "c5c3.ovn") is created
+
+
+CANONICAL = [
+    ("1", "1"),
+    ("0", "0"),
+    ("0.5", "500m"),
+    ("1000m", "1"),
+    ("1500m", "1500m"),
+    ("2.0", "2"),
+    ("1024Mi", "1Gi"),
+    ("10Gi", "10Gi"),
+    ("1.5Gi", "1536Mi"),
+    ("1000M", "1G"),
+    ("1000000", "1M"),
+    ("1024", "1024"),
+    ("1Ki", "1Ki"),
+    ("0.5Ki", "512"),
+    ("0.9765625Ki", "1k"),
+    ("0Gi", "0"),
+    ("0.000001E", "1T"),
+    ("7.5Ei", "7680Pi"),
+]
+
+
+@pytest.mark.parametrize(("text", "canonical"), CANONICAL)
+def test_canonical_quantity(text: str, canonical: str) -> None:
+    assert canonical_quantity(text) == canonical
+    assert canonical_quantity(canonical) == canonical
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        ("10Gi", 10 * 1024**3),
+        ("1k", 1000),
+        ("250m", decimal.Decimal("0.25")),
+        ("3E", 3 * 10**18),
+        # What no specification of ours holds, but answers of an API server
+        (2, 2),
+        (0.1, decimal.Decimal("0.1")),
+        ("1e3", 1000),
+        ("1500u", decimal.Decimal("0.0015")),
+        ("-1Ki", -1024),
+    ],
+)
+def test_parse_quantity(value: str | float, number: decimal.Decimal) -> None:
+    assert parse_quantity(value) == number
+
+
+@pytest.mark.parametrize("text", ["", "x", "10GB", "-1", "1 Gi", "1e3", ".5", "1.Gi", "1\n", "0.0001", "1.3Ki"])
+def test_what_is_no_quantity(text: str) -> None:
+    with pytest.raises(ValueError, match=r"no quantity|fraction"):
+        canonical_quantity(text)

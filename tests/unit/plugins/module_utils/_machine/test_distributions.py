@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pathlib
 import re
 import typing as t
@@ -9,7 +10,16 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
-from ansible_collections.c5c3.ovn.plugins.module_utils._machine.distributions import Role, distribution_data
+from ansible_collections.c5c3.ovn.plugins.module_utils._machine.distributions import (
+    Role,
+    distribution_data,
+    is_exact,
+    is_newer,
+    matches,
+    source_file,
+    upstream_version,
+    version_key,
+)
 
 ROCKY = {"id": "rocky", "name": "Rocky Linux 9.4 (Blue Onyx)"}
 CENTRAL: dict[str, t.Any] = {
@@ -91,3 +101,125 @@ def test_no_role_has_a_path_of_a_distribution_of_its_own() -> None:
     assert {
         f"{path.parent.parent.name}/{path.name}": line for path in files for line in code_of(path) if FIXED.search(line)
     } == {}
+
+
+BASE = {"uris": "https://mirror.example.com/debian", "suites": "trixie", "components": "main"}
+KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmDMEZ\n=abcd\n-----END PGP PUBLIC KEY BLOCK-----\n"
+HEAD = "# Written by Ansible: changes are lost.\nTypes: deb\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "expected"),
+    [
+        (BASE, "c5c3-ovn", "URIs: https://mirror.example.com/debian\nSuites: trixie\nComponents: main\n"),
+        (
+            {
+                **BASE,
+                "name": "ovn",
+                "suites": ["trixie", "trixie-updates"],
+                "components": "main contrib",
+                "signed_by": "/etc/apt/ovn.gpg",
+            },
+            "ovn",
+            "URIs: https://mirror.example.com/debian\nSuites: trixie trixie-updates\nComponents: main contrib\nSigned-By: /etc/apt/ovn.gpg\n",
+        ),
+        (
+            {
+                "uris": ["file:/srv/packages"],
+                "suites": "./",
+                "components": [],
+                "architectures": ["amd64"],
+                "signed_by": KEY,
+            },
+            "c5c3-ovn",
+            "URIs: file:/srv/packages\nSuites: ./\nArchitectures: amd64\nSigned-By:\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n mDMEZ\n =abcd\n"
+            " -----END PGP PUBLIC KEY BLOCK-----\n",
+        ),
+    ],
+)
+def test_the_file(given: dict[str, t.Any], name: str, expected: str) -> None:
+    assert source_file(given, "/d") == (f"/d/{name}.sources", HEAD + expected)
+
+
+@pytest.mark.parametrize("given", [{}, {"uris": "", "suites": None, "components": []}])
+def test_none_is_declared(given: dict[str, t.Any]) -> None:
+    assert source_file(given, "/d") is None
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({**BASE, "uri": "x"}, "has no uri. It has architectures, components"),
+        ({"uris": "x"}, "has no suites"),
+        ({**BASE, "name": "../x"}, 'name is "../x"'),
+        ({**BASE, "components": ""}, "needs components"),
+        ({**BASE, "suites": "./"}, "needs components"),
+        ({**BASE, "uris": ["a b"]}, "Give a list"),
+        ({**BASE, "signed_by": "keyring.gpg"}, "neither an absolute path nor"),
+    ],
+)
+def test_what_can_never_work(given: dict[str, t.Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message.replace(".", r"\.")):
+        source_file(given, "/d")
+
+
+# Ascending; those of one line are equal.
+ORDERED = [
+    ["1.0~~", "0:1.0~~-0"],
+    ["1.0~beta1"],
+    ["1.0", "1.0-0", "1.00"],
+    ["1.0-1~deb12u1"],
+    ["1.0-1"],
+    ["1.0-1+deb12u1"],
+    ["1.0a"],
+    ["1.0+git"],
+    ["1.0.1"],
+    ["1.9"],
+    ["1.10-2", "1.10-02"],
+    ["1.10-2-1"],
+    ["23.03.1-1~deb12u2"],
+    ["25.03.0-1"],
+    ["1:0.1"],
+]
+
+
+def test_versions_in_their_order() -> None:
+    for older, newer in itertools.combinations(ORDERED, 2):
+        for low, high in itertools.product(older, newer):
+            assert is_newer(high, low), (low, high)
+            assert not is_newer(low, high), (low, high)
+    for equal in ORDERED:
+        assert all(version_key(version) == version_key(equal[0]) for version in equal)
+
+
+@pytest.mark.parametrize(
+    ("version", "pattern", "expected"),
+    [
+        ("25.03.0-1", "", True),
+        ("25.03.0-1", "25.03.0-1", True),
+        ("25.03.0-1", "25.03.0", False),
+        ("25.03.0-1", "25.03.*", True),
+        ("25.10.0-1", "25.03.*", False),
+        ("2:25.03.0-1", "25.03.*", False),
+    ],
+)
+def test_which_version_is_the_desired_one(version: str, pattern: str, expected: bool) -> None:
+    assert matches(version, pattern) is expected
+
+
+def test_what_is_one_version() -> None:
+    assert [is_exact(pattern) for pattern in ("", "1.0-1", "1.*", "1.?", "1.[01]")] == [
+        False,
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [("25.03.0-1", "25.03.0"), ("2:3.5.0-1~deb13u1", "2:3.5.0"), ("0:1.0-1", "1.0"), ("1-2-3", "1-2"), ("1", "1")],
+)
+def test_what_upstream_calls_it(version: str, expected: str) -> None:
+    assert upstream_version(version) == expected

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._base.stop_budget import STOP_SECONDS
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import STOP_SECONDS
 from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.raft_launcher import SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import central as role
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central_units import central_units

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck import finding
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.finding import Finding
-from ansible_collections.c5c3.ovn.plugins.module_utils._report.codes import PROBLEMS, WARNINGS
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.findings import PROBLEMS, WARNINGS
 
 ROOT = Path(__file__).resolve().parents[5]
 

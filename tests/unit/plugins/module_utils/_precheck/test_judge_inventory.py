@@ -15,7 +15,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.judge_inventory
     judge_registered,
     not_checked,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measured import MeasuredHost
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measure import MeasuredHost
 
 OURS = {"own_units": ["c5c3-ovn-northbound.service"]}
 Groups = dict[str, dict[str, dict[str, t.Any]]]

@@ -9,7 +9,7 @@ from precheck_facts import central, hypervisor, process
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._machine.supervisor import Supervisor
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.judge_network import judge_network
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measured import Limits, MeasuredHost
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measure import Limits, MeasuredHost
 
 MEMBER = {"own_units": ["c5c3-ovn-northbound.service"]}
 CHASSIS = {"own_units": ["c5c3-ovn-controller.service"]}

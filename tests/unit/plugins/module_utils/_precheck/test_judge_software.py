@@ -13,7 +13,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.judge_software 
     not_tested,
     ovn_version,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measured import MeasuredHost
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measure import MeasuredHost
 
 MEMBER = {"own_units": ["c5c3-ovn-northbound.service"]}
 CHASSIS = {"own_units": ["c5c3-ovn-controller.service"]}

@@ -6,11 +6,17 @@ import importlib.util
 import typing as t
 
 import pytest
+from precheck_facts import central, declare, facts, hypervisor
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._machine.commands import Answer, Commands
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck import measure
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck import measure as measuring
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measure import Socket, parse_sockets, read_packages
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.measure import (
+    MeasuredHost,
+    Socket,
+    parse_sockets,
+    read_packages,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.system import CHASSIS_UNIT, MEMBER_UNIT
 
 PEERS = [{"host": "db2", "address": "192.0.2.12", "ports": [6641]}]
@@ -173,3 +179,34 @@ def test_a_socket_of_the_kernel_has_no_inode() -> None:
 
 def test_nothing_is_nothing() -> None:
     assert parse_sockets("") == []
+
+
+DECLARED = declare({"ovn_central": {"db1": {}}})["db1"]
+
+
+@pytest.mark.parametrize(
+    ("result", "unreachable", "problem"),
+    [
+        pytest.param({"unreachable": True, "msg": "no route"}, True, "no route", id="no connection"),
+        pytest.param(
+            {"failed": True, "timedout": {"period": 60}, "msg": "Timed out"},
+            True,
+            "Timed out",
+            id="a connection that hangs",
+        ),
+        pytest.param({"msg": "No module named json", "rc": 1}, False, "No module named json", id="the module failed"),
+        pytest.param({}, False, "no result", id="nothing was registered"),
+        pytest.param({"facts": facts(), "control_clock": {"sent": 1.0, "received": 2.0}}, False, "", id="measured"),
+    ],
+)
+def test_results(result: dict[str, t.Any], unreachable: bool, problem: str) -> None:
+    host = MeasuredHost.of(DECLARED, result)
+    assert (host.unreachable, host.problem, bool(host.facts)) == (unreachable, problem, not problem)
+
+
+def test_what_a_host_is_already() -> None:
+    assert central().becomes_member
+    assert not central(own_units=["c5c3-ovn-northbound.service"]).is_new
+    assert hypervisor().becomes_chassis
+    assert hypervisor(own_units=["c5c3-ovn-northbound.service"]).becomes_chassis
+    assert not hypervisor(own_units=["c5c3-ovn-controller.service"]).is_new

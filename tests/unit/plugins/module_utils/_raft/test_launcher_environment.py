@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.raft_launcher import SCRIPT
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests import statefulset
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.context import ManifestContext
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.config import ManifestContext
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.launcher_environment import (
     LauncherSettings,

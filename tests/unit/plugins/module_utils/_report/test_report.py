@@ -12,9 +12,9 @@ from report_page import differences
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer, Problem, ServerView
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.contents import Contents
 from ansible_collections.c5c3.ovn.plugins.module_utils._report import report as report_file
-from ansible_collections.c5c3.ovn.plugins.module_utils._report.codes import PROBLEMS as PROBLEM_CODES
-from ansible_collections.c5c3.ovn.plugins.module_utils._report.codes import WARNINGS as WARNING_CODES
 from ansible_collections.c5c3.ovn.plugins.module_utils._report.databases import contents_in
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.findings import PROBLEMS as PROBLEM_CODES
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.findings import WARNINGS as WARNING_CODES
 from ansible_collections.c5c3.ovn.plugins.module_utils._report.installation import Host, Installation
 
 NAMES = ("central1", "central2", "central3")

@@ -29,8 +29,11 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import (
     options_for_machines,
     rollout_arguments,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import check_options
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.options import option_name, options_from
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import (
+    check_options,
+    option_name,
+    options_from,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.shared_variables import SPECIFICATION
 
 SPECS = Path(__file__).resolve().parents[5] / "roles/ovn_central/meta/argument_specs.yml"

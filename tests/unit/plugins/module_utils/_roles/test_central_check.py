@@ -21,8 +21,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central_check impo
     membership_problem,
     settings_questions,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import check_options
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.options import options_from
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import check_options, options_from
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.shared_variables import SPECIFICATION
 
 SPECS = Path(__file__).resolve().parents[5] / "roles/ovn_central/meta/argument_specs.yml"

@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.machine_names import name_problem
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.machines import name_problem
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.chassis_clashes import chassis_clashes, registered_problem
 
 

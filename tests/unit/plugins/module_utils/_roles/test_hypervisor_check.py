@@ -24,8 +24,11 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor_check i
     refuse,
     southbound_to_ask,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import check_options
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.options import options_from, unattended_problem
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import (
+    check_options,
+    options_from,
+    unattended_problem,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.shared_variables import SPECIFICATION
 
 SPECS = pathlib.Path(__file__).parents[5] / "roles" / "ovn_hypervisor" / "meta" / "argument_specs.yml"

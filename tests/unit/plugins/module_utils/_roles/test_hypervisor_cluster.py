@@ -21,8 +21,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor_cluster
     signer_problem,
     variables_for_machines,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import check_options
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.options import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import (
+    check_options,
     misplaced_options,
     option_name,
     option_names,

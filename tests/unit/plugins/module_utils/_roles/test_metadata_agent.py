@@ -16,7 +16,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.metadata_agent imp
     southbound_problem,
     unit_problem,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.service_settings import service_files
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.neutron_proxy import service_files
 
 OPTIONS = MetadataAgentOptions(
     tls=True,

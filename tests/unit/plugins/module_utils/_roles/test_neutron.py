@@ -17,7 +17,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.neutron import (
     missing_files_problem,
     neutron_endpoints,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.neutron_asking import unanswered_problem
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.neutron_proxy import unanswered_problem
 
 ENDPOINTS: dict[Database, list[str]] = {
     "northbound": ["ssl:192.0.2.1:6641", "ssl:192.0.2.2:6641"],

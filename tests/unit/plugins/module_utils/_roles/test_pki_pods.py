@@ -12,7 +12,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import labels
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import Database
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.tls_options import tls_arguments
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.node_certificates import authorities_volume
+from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.ca_bundle import authorities_volume
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.pods import (
     certificates,
     relay_tls_files,

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.rendered import RenderedHosts, RenderedVariables
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.rendered import (
+    RenderedHosts,
+    RenderedVariables,
+    changed_objects,
+)
 
 
 def render(value: str) -> str:
@@ -44,3 +48,10 @@ def test_variables_of_a_host_are_collected_once_and_plain() -> None:
     hosts = RenderedHosts({"h1": {}, "h2": {}}, variables_of)
     assert (hosts["h1"]["a"], hosts["h1"].get("b"), read) == ([{"b": 1}], None, ["h1"])
     assert (list(hosts), len(hosts), "h3" in hosts, hosts.get("h3")) == (["h1", "h2"], 2, False, None)
+
+
+def test_unchanged_objects_are_left_out() -> None:
+    actions = ("created", "unchanged", "configured")
+    objects = [{"action": action, "kind": "Pod", "name": f"p{number}"} for number, action in enumerate(actions)]
+    assert changed_objects(objects) == ["created Pod p0", "configured Pod p2"]
+    assert changed_objects([]) == []
