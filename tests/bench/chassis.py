@@ -139,8 +139,8 @@ def many_hosts(machines: Machines) -> list[Figure]:
     loops = [keys + bridges for keys, bridges in zip(run.times("loop of keys"), run.times("loop of bridges"))]
     what = f"ovn_chassis, 12 settings + 2 bridges, {HOSTS} hosts over SSH"
     return [
-        Figure(f"{what}, nothing to do", run.times("unchanged"), "ping", pings, 1.15),
-        Figure(f"{what}, all to do", run.times("changing"), "ping", pings, 1.15),
+        Figure(f"{what}, nothing to do", run.times("unchanged"), "ping", pings, 1.1),
+        Figure(f"{what}, all to do", run.times("changing"), "ping", pings, 1.1),
         Figure(
             f"{what}, nothing to do",
             run.times("unchanged"),

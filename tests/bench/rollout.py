@@ -37,7 +37,7 @@ def site_first(machines: Machines) -> list[Figure]:
             [site.seconds + proof.seconds],
             "ping play",
             pings,
-            25,
+            20,
         )
     ]
 
@@ -47,7 +47,7 @@ def site_again(machines: Machines) -> list[Figure]:
     pings, sites = _in_turns("again", machines.sandbox())
     _slowest("c5c3.ovn.site with nothing to do", sites[-1])
     return [
-        Figure("c5c3.ovn.site on five machines, nothing to do", [site.seconds for site in sites], "ping play", pings, 6)
+        Figure("c5c3.ovn.site on five machines, nothing to do", [site.seconds for site in sites], "ping play", pings, 4)
     ]
 
 
@@ -89,7 +89,7 @@ def one_more_hypervisor(machines: Machines) -> list[Figure]:
         each = (sites[more] - sites[fewer]) / (more - fewer)
         hosts = count + len(CENTRALS)
         what = f"one more hypervisor beside {count}, c5c3.ovn.site, nothing to do"
-        figures.append(Figure(what, [each], "share of a ping play", [pings[count] / hosts], 4))
+        figures.append(Figure(what, [each], "share of a ping play", [pings[count] / hosts], 3))
     return figures
 
 
