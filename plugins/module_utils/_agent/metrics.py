@@ -78,16 +78,7 @@ def metrics(
     """
     lines = [
         *_member_metrics(status),
-        *_metric(
-            "chassis_last_heartbeat_timestamp_seconds",
-            "When a chassis answered a heartbeat last, by its own clock.",
-            [({"chassis": name}, when) for name, when in sorted(heartbeats.items())],
-        ),
-        *_metric(
-            "chassis_late",
-            "Chassis that have not answered the last heartbeat in time.",
-            [({"chassis": name}, 1) for name in sorted(late or ())],
-        ),
+        *_heartbeat_metrics(heartbeats, late or ()),
         *_certificate_metrics(certificates),
         *_metric(
             "chassis_conflicts",
@@ -131,6 +122,21 @@ def _member_metrics(status: t.Mapping[str, t.Any]) -> list[str]:
             "chassis_active",
             "Chassis that have answered the last heartbeat in time.",
             _one(status.get("activeControllers")),
+        ),
+    ]
+
+
+def _heartbeat_metrics(heartbeats: t.Mapping[str, float], late: t.Collection[str]) -> list[str]:
+    return [
+        *_metric(
+            "chassis_last_heartbeat_timestamp_seconds",
+            "When a chassis answered a heartbeat last, by its own clock.",
+            [({"chassis": name}, when) for name, when in sorted(heartbeats.items())],
+        ),
+        *_metric(
+            "chassis_late",
+            "Chassis that have not answered the last heartbeat in time.",
+            [({"chassis": name}, 1) for name in sorted(late)],
         ),
     ]
 

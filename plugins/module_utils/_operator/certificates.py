@@ -134,24 +134,8 @@ def _ensure(
     found: Object | None,
     now: datetime.datetime,
 ) -> None:
-    authority = authorities[desired.signs]
-    data = (found or {}).get("data") or {}
-    own = authorities["central"].pem
-    declared = Declared(
-        desired.common_name,
-        subject_alt_names(desired.names),
-        authority.pem,
-        _with_installed(data.get("ca.crt"), own),
-        # Near the end of the CA a new certificate would end with it, as the one that is there does.
-        max(0, min(RENEW_BEFORE_DAYS, (authority.end - now).days - 1)),
-        renew_on_issuer_change=False,
-        remove_authorities=False,
-        extended_key_usage=desired.usages,
-        client_ca_bundle=_with_installed(data.get(CLIENT_CA_KEY), own + authorities["chassis"].pem)
-        if desired.has_client_bundle
-        else "",
-    )
-    name = context.spec.tls_secret
+    authority, name = authorities[desired.signs], context.spec.tls_secret
+    declared = _declared(desired, authorities, (found or {}).get("data") or {}, now)
     secret = TlsSecret(name, desired.namespace, context.name, desired.place, authority.pem, declared)
     state = compare_secret(found, secret, now)
     if state["in_service"] and not state["signed_by_issuer"]:
@@ -175,6 +159,30 @@ def _ensure(
     texts = desired_texts(found, secret, state, pair)
     desired.cluster.apply(secret_manifest(name, desired.namespace, context.name, texts))
     context.on_change(ObjectChange("Secret", name, desired.namespace, "changed" if found else "created", None, None))
+
+
+def _declared(
+    desired: _DesiredSecret,
+    authorities: t.Mapping[AuthorityName, SigningAuthority],
+    data: t.Mapping[str, str],
+    now: datetime.datetime,
+) -> Declared:
+    """Return what the Secret should have; `data` is what it has."""
+    authority, own = authorities[desired.signs], authorities["central"].pem
+    return Declared(
+        desired.common_name,
+        subject_alt_names(desired.names),
+        authority.pem,
+        _with_installed(data.get("ca.crt"), own),
+        # Near the end of the CA a new certificate would end with it, as the one that is there does.
+        max(0, min(RENEW_BEFORE_DAYS, (authority.end - now).days - 1)),
+        renew_on_issuer_change=False,
+        remove_authorities=False,
+        extended_key_usage=desired.usages,
+        client_ca_bundle=_with_installed(data.get(CLIENT_CA_KEY), own + authorities["chassis"].pem)
+        if desired.has_client_bundle
+        else "",
+    )
 
 
 def _check_owner(found: Object | None, place: str) -> None:

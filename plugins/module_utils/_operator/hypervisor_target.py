@@ -37,43 +37,50 @@ def read_kubeconfig(
     secret: t.Mapping[str, t.Any] | None, reference: KubeconfigSecret, namespace: str
 ) -> dict[str, t.Any]:
     """Return the kubeconfig as a mapping. `Refused` if it is not there, `InvalidInput` if it is none, or would run programs or read files of the operator."""
+    text, place = _kubeconfig_text(secret, reference, namespace), place_of(reference, namespace)
+    try:
+        content = yaml.safe_load(base64.b64decode(text).decode())
+    except (ValueError, yaml.YAMLError) as e:
+        raise InvalidInput(
+            f"{place}, is no kubeconfig: it cannot be read as YAML ({type(e).__name__}). Replace it."
+        ) from e
+    if not isinstance(content, dict) or not content.get("clusters"):
+        raise InvalidInput(f"{place}, is no kubeconfig: it names no clusters. Replace it.")
+    try:
+        named, insecure = sorted(_forbidden(content)), _is_insecure(content)
+    except (TypeError, AttributeError) as e:
+        raise InvalidInput(
+            f"{place}, is no kubeconfig: clusters and users are not lists of mappings. Replace it."
+        ) from e
+    if insecure:
+        raise InvalidInput(
+            f"{place}, has insecure-skip-tls-verify: whoever is on the way would get the token, and the keys that are sent. Put the certificate of its CA into "
+            "certificate-authority-data."
+        )
+    if named:
+        raise InvalidInput(
+            f"{place}, names {', '.join(named)}: the operator runs no programs and reads no files that a kubeconfig names. Put certificates and tokens into it "
+            "(kubectl config view --flatten --minify)."
+        )
+    return content
+
+
+def _kubeconfig_text(secret: t.Mapping[str, t.Any] | None, reference: KubeconfigSecret, namespace: str) -> str:
+    """Return the key of the Secret, in base64. `Refused` if there is none."""
     place = f"Secret {namespace}/{reference.name}"
     if secret is None:
         raise Refused(
             f"{place} does not exist, so this cluster cannot be reached. Create it with the kubeconfig in its key {reference.key}."
         )
-    text = (secret.get("data") or {}).get(reference.key)
+    data: t.Mapping[str, str] = secret.get("data") or {}
+    text = data.get(reference.key)
     if not text:
-        keys = ", ".join(sorted(secret.get("data") or {})) or "none"
+        keys = ", ".join(sorted(data)) or "none"
         lack = "nothing in its" if text is not None else "no"
         raise Refused(
             f"{place} has {lack} key {reference.key} (its keys: {keys}). Put the kubeconfig there, or name the key in kubeconfigSecretRef.key."
         )
-    try:
-        content = yaml.safe_load(base64.b64decode(text).decode())
-    except (ValueError, yaml.YAMLError) as e:
-        raise InvalidInput(
-            f"{place_of(reference, namespace)}, is no kubeconfig: it cannot be read as YAML ({type(e).__name__}). Replace it."
-        ) from e
-    if not isinstance(content, dict) or not content.get("clusters"):
-        raise InvalidInput(f"{place_of(reference, namespace)}, is no kubeconfig: it names no clusters. Replace it.")
-    try:
-        named, insecure = sorted(_forbidden(content)), _is_insecure(content)
-    except (TypeError, AttributeError) as e:
-        raise InvalidInput(
-            f"{place_of(reference, namespace)}, is no kubeconfig: clusters and users are not lists of mappings. Replace it."
-        ) from e
-    if insecure:
-        raise InvalidInput(
-            f"{place_of(reference, namespace)}, has insecure-skip-tls-verify: whoever is on the way would get the token, and the keys that are sent. Put the "
-            "certificate of its CA into certificate-authority-data."
-        )
-    if named:
-        raise InvalidInput(
-            f"{place_of(reference, namespace)}, names {', '.join(named)}: the operator runs no programs and reads no files that a kubeconfig names. Put "
-            "certificates and tokens into it (kubectl config view --flatten --minify)."
-        )
-    return content
+    return text
 
 
 def _is_insecure(content: t.Mapping[str, t.Any]) -> bool:

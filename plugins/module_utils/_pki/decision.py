@@ -70,7 +70,15 @@ def reasons_for_new_pair(pair: Pair, desired: DesiredCertificate, now: datetime.
         return reasons
     if pair.private_key == "usable" and not pair.matches:
         reasons.append(RenewalReason("key_mismatch", "the private key does not belong to the certificate"))
-    leaf = pair.leaf
+    reasons += _differences(pair.leaf, desired)
+    if desired.renew:
+        reasons.append(RenewalReason("renewal_declared", "the renewal is declared (ovn_pki_renew)"))
+    return [*reasons, *_validity_reasons(pair.leaf, desired.renew_before_days, now)]
+
+
+def _differences(leaf: Leaf, desired: DesiredCertificate) -> list[RenewalReason]:
+    """Return in what the certificate is another one than the desired one, at any time."""
+    reasons = []
     if leaf.common_name != desired.common_name:
         reasons.append(
             RenewalReason("common_name", f"the common name is {leaf.common_name!r}, desired is {desired.common_name!r}")
@@ -94,15 +102,19 @@ def reasons_for_new_pair(pair: Pair, desired: DesiredCertificate, now: datetime.
         reasons.append(RenewalReason("is_ca", "the certificate is one of a certificate authority"))
     if not leaf.signed_by_issuer and desired.renew_on_issuer_change:
         reasons.append(RenewalReason("issuer", "the certificate was not signed by the active CA"))
-    if desired.renew:
-        reasons.append(RenewalReason("renewal_declared", "the renewal is declared (ovn_pki_renew)"))
+    return reasons
+
+
+def _validity_reasons(leaf: Leaf, renew_before_days: int, now: datetime.datetime) -> list[RenewalReason]:
+    """Return why the certificate cannot be used at `now`, or not for much longer."""
+    reasons = []
     left = days_left(leaf.not_after, now)
     if leaf.not_after <= now:
         reasons.append(RenewalReason("expired", f"the certificate expired on {leaf.not_after:%Y-%m-%d}"))
-    elif leaf.not_after - now < datetime.timedelta(days=desired.renew_before_days):
+    elif leaf.not_after - now < datetime.timedelta(days=renew_before_days):
         reasons.append(
             RenewalReason(
-                "renewal", f"the certificate ends in {left} days, it is renewed {desired.renew_before_days} days before"
+                "renewal", f"the certificate ends in {left} days, it is renewed {renew_before_days} days before"
             )
         )
     if leaf.not_before > now:

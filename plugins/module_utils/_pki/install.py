@@ -14,6 +14,9 @@ import typing as t
 from .._base.errors import InvalidInput, Refused
 from . import certificates, decision, files, installed
 
+if t.TYPE_CHECKING:
+    from cryptography import x509
+
 CERTIFICATE_MODE = 0o644
 
 
@@ -168,31 +171,7 @@ def apply_first(request: Request, todo: InstallationPlan) -> str:
 
 def install(request: Request, signed: str, now: datetime.datetime) -> bool:
     """Install the pending key and its certificate; return False if another run did it with the same key."""
-    issuer = certificates.load_authority(request.issuer, "issuer")
-    certificate = certificates.load_certificate(signed.encode(), "signed")
-    if not certificates.signed_by(certificate, issuer):
-        raise InvalidInput(
-            f"The certificate (signed) was not signed by {certificates.display_name(issuer)} (issuer). Nothing was installed. "
-            "Give the CA certificate that belongs to the CA key in use."
-        )
-    leaf = certificates.describe(certificate, issuer)
-    problems = decision.reasons_for_new_pair(
-        decision.Pair("usable", "usable", True, leaf),
-        decision.DesiredCertificate(
-            request.common_name,
-            frozenset(request.subject_alt_names),
-            request.renew_before_days,
-            True,
-            request.extended_key_usage,
-        ),
-        now,
-    )
-    if problems:
-        raise InvalidInput(
-            "The certificate (signed) does not match the request: "
-            + "; ".join(problem.message for problem in problems)
-            + ". Nothing was installed."
-        )
+    certificate = _signed_certificate(request, signed, now)
     pending_key = files.read(files.pending(request.private_key))
     if pending_key is None:
         current = files.read(request.private_key)
@@ -208,3 +187,32 @@ def install(request: Request, signed: str, now: datetime.datetime) -> bool:
     files.activate(request.private_key, request.certificate)
     files.touch_together(request.private_key, request.certificate)
     return True
+
+
+def _signed_certificate(request: Request, signed: str, now: datetime.datetime) -> x509.Certificate:
+    """Return what the CA has signed; `InvalidInput` if that is another CA, or not what was requested."""
+    issuer = certificates.load_authority(request.issuer, "issuer")
+    certificate = certificates.load_certificate(signed.encode(), "signed")
+    if not certificates.signed_by(certificate, issuer):
+        raise InvalidInput(
+            f"The certificate (signed) was not signed by {certificates.display_name(issuer)} (issuer). Nothing was installed. "
+            "Give the CA certificate that belongs to the CA key in use."
+        )
+    problems = decision.reasons_for_new_pair(
+        decision.Pair("usable", "usable", True, certificates.describe(certificate, issuer)),
+        decision.DesiredCertificate(
+            request.common_name,
+            frozenset(request.subject_alt_names),
+            request.renew_before_days,
+            True,
+            request.extended_key_usage,
+        ),
+        now,
+    )
+    if problems:
+        raise InvalidInput(
+            "The certificate (signed) does not match the request: "
+            + "; ".join(problem.message for problem in problems)
+            + ". Nothing was installed."
+        )
+    return certificate

@@ -27,15 +27,7 @@ def secret_state(
     `needed`: it needs a new key and certificate. `reasons` why it has to be written. `ca_bundle_wanted` and `client_ca_bundle_wanted` are the bundles then.
     `missing` are the keys that it lacks; the rest is from `installed.facts`. `place` is for messages, `client_ca_key` the key of the second bundle.
     """
-    contents = installed.InstalledFiles(
-        private_key=_decoded(data, "tls.key"),
-        certificate=_decoded(data, "tls.crt"),
-        ca_bundle=_decoded(data, "ca.crt"),
-        certificate_place=f"tls.crt of {place}",
-        ca_bundle_place=f"ca.crt of {place}",
-        client_ca_bundle=_decoded(data, client_ca_key),
-        client_ca_bundle_place=f"{client_ca_key} of {place}",
-    )
+    contents = _contents(data, place, client_ca_key)
     state: dict[str, t.Any] = {
         "needed": False,
         "reasons": [],
@@ -55,6 +47,19 @@ def secret_state(
     if client_bundle is not None:
         state["client_ca_bundle_wanted"] = client_bundle.decode()
     return state
+
+
+def _contents(data: t.Mapping[str, str], place: str, client_ca_key: str) -> installed.InstalledFiles:
+    """Return the Secret as files of a host."""
+    return installed.InstalledFiles(
+        private_key=_decoded(data, "tls.key"),
+        certificate=_decoded(data, "tls.crt"),
+        ca_bundle=_decoded(data, "ca.crt"),
+        certificate_place=f"tls.crt of {place}",
+        ca_bundle_place=f"ca.crt of {place}",
+        client_ca_bundle=_decoded(data, client_ca_key),
+        client_ca_bundle_place=f"{client_ca_key} of {place}",
+    )
 
 
 def _decoded(data: t.Mapping[str, str], key: str) -> bytes | None:

@@ -190,28 +190,31 @@ def _read_lines(text: str) -> _Lines:
     return lines
 
 
-@functools.lru_cache(maxsize=64)  # gates and plan read the same few texts again and again
-def parse_cluster_status(text: str) -> ClusterStatus:
-    """Return the parsed output of cluster/status; a line that no known version prints is kept in `unknown_lines`, a cut text is `BadAnswer`."""
+def _check_complete(text: str, lines: _Lines) -> None:
     if not text.endswith("\n"):
         raise BadAnswer(f'cluster/status was cut off: it ends with "{text[-60:]}".')
-    lines = _read_lines(text)
-    found = lines.found
-    missing = [_LINES[key].split(":")[0] for key in _LINES if key not in found and key not in _OPTIONAL]
+    missing = [_LINES[key].split(":")[0] for key in _LINES if key not in lines.found and key not in _OPTIONAL]
     if missing:
         raise BadAnswer(f'No "{missing[0]}:" line in cluster/status: {text[:200]!r}.')
-    status = found["status"][1]
-    if status == "cluster member" and not any(server.is_self for server in lines.servers):
+    if lines.found["status"][1] == "cluster member" and not any(server.is_self for server in lines.servers):
         raise BadAnswer(
             "The list of servers in cluster/status was cut off: the server that answers is missing from it."
         )
+
+
+@functools.lru_cache(maxsize=64)  # gates and plan read the same few texts again and again
+def parse_cluster_status(text: str) -> ClusterStatus:
+    """Return the parsed output of cluster/status; a line that no known version prints is kept in `unknown_lines`, a cut text is `BadAnswer`."""
+    lines = _read_lines(text)
+    _check_complete(text, lines)
+    found = lines.found
     started, won = found.get("election_started"), found.get("election_won")
     return ClusterStatus(
         name=found["name"][1],
         cluster_id=found["cluster_id"][1],
         server_id=found["server_id"][1],
         address=found["address"][1],
-        status=status,
+        status=found["status"][1],
         remotes=tuple(found["remotes"][1].split()) if "remotes" in found else (),
         changes=tuple(lines.changes),
         role=found["role"][1],

@@ -67,6 +67,12 @@ def packages_plan(
         # Between a check and its installation the lists of single hosts may have become newer.
         compare = common["compare"] and not (arguments["compared"] and plan["install"])
         return {**plan, **common, "compare": compare, "due": due}
+    return {**_plan_without_apt(found, options, host, hold), **common}
+
+
+def _plan_without_apt(found: Variables, options: PackagesOptions, host: str, hold: bool | None) -> dict[str, t.Any]:
+    """Return the plan for a package manager that says nothing about versions: packages are missing if one of `files` is."""
+    desired = found["desired"]
     missing = list(desired) if set(options.files) - set(found["paths"]) else []
     pinned = [f"{name}={version}" for name, version in desired.items() if version]
     asked = [
@@ -75,7 +81,6 @@ def packages_plan(
     ]
     return {
         **plan_packages({}, {}, Policy(host)),
-        **common,
         "install": missing,
         "missing": missing,
         "due": bool(missing),

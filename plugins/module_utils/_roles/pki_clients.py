@@ -47,36 +47,46 @@ def desired_clients(
     that is none or comes twice, the common name of a chassis, or files in the place of the CA. `chassis_ca`: chassis have a CA of
     their own (`pki.chassis_service`).
     """
-    if clients is None or clients == "":
-        return []
-    if isinstance(clients, str):
-        clients = as_list(clients)
-    if not isinstance(clients, t.Sequence):
-        raise InvalidInput(
-            f'{OPTION} is "{str(clients)[:200]}", not a list. Give a list of names or dictionaries, like [neutron].'
-        )
-    if not clients:
+    entries = _entries(clients)
+    if not entries:
         return []
     if os.path.normpath(directory) == os.path.normpath(ca_directory):
         raise InvalidInput(
             f"ovn_pki_clients_directory is the directory of the CA ({ca_directory}), whose ca.pem would be replaced. Give another directory."
         )
-    found = [_desired(entry, directory, cluster_name) for entry in clients]
+    found = [_desired(entry, directory, cluster_name) for entry in entries]
     chassis = _chassis_names(hostvars or {}, groups or {})
     for number, client in enumerate(found):
         if client["name"] in [other["name"] for other in found[:number]]:
             raise InvalidInput(f"{OPTION} has {client['name']} twice. Give each client a name of its own.")
-        if client["access"] == "central" and client["pair"]["common_name"] in chassis:
-            raise InvalidInput(
-                f"{OPTION}: {client['pair']['common_name']} is the name of a chassis, and this client would have all rights in both databases. Give another "
-                "common_name, or access: chassis for a client that shares the rights of that chassis."
-            )
-        if client["access"] == "chassis" and not chassis_ca:
-            raise InvalidInput(
-                f"{OPTION}: {client['name']} cannot have access: chassis, because chassis have no CA of their own here that the Southbound alone lets in. That "
-                "takes ovn_tls and a control plane in this inventory: on machines with ovn_southbound_rbac, in Kubernetes with the Secret that this role makes."
-            )
+        _check_access(client, chassis, chassis_ca=bool(chassis_ca))
     return found
+
+
+def _entries(clients: t.Any) -> t.Sequence[t.Any]:
+    if clients is None or clients == "":
+        return []
+    if isinstance(clients, str):
+        return as_list(clients)
+    if not isinstance(clients, t.Sequence):
+        raise InvalidInput(
+            f'{OPTION} is "{str(clients)[:200]}", not a list. Give a list of names or dictionaries, like [neutron].'
+        )
+    return clients
+
+
+def _check_access(client: Variables, chassis: t.Collection[str], *, chassis_ca: bool) -> None:
+    """Refuse rights that the client would get by the name of a chassis, and those of chassis where no CA gives them."""
+    if client["access"] == "central" and client["pair"]["common_name"] in chassis:
+        raise InvalidInput(
+            f"{OPTION}: {client['pair']['common_name']} is the name of a chassis, and this client would have all rights in both databases. Give another "
+            "common_name, or access: chassis for a client that shares the rights of that chassis."
+        )
+    if client["access"] == "chassis" and not chassis_ca:
+        raise InvalidInput(
+            f"{OPTION}: {client['name']} cannot have access: chassis, because chassis have no CA of their own here that the Southbound alone lets in. That "
+            "takes ovn_tls and a control plane in this inventory: on machines with ovn_southbound_rbac, in Kubernetes with the Secret that this role makes."
+        )
 
 
 def _desired(entry: t.Any, directory: str, cluster_name: str) -> dict[str, t.Any]:
