@@ -185,76 +185,26 @@ def desired_state(
         raise InvalidInput(
             f"{host} is none of ovn_central_members ({', '.join(options.members)}). Add it, or leave it out of the play."
         )
-    scheme: t.Literal["ssl", "tcp"] = "ssl" if options.tls else "tcp"
-
-    def endpoints(port: int) -> dict[str, str]:
-        return {member: str(Endpoint(scheme, addresses[member], port)) for member in options.members}
-
     timers = _each(lambda database: _timers(options, sizes.get(database, Size())))
-    raft = _each(lambda database: endpoints(PORTS[database].raft))
-    clients = _each(lambda database: endpoints(PORTS[database].unrestricted))
-
-    def asked_before_creation(database: Database) -> list[str]:
-        # At all ports: a file from before there were relays may know the port of chassis alone. A relay there forbids nothing.
-        ports = dict.fromkeys((PORTS[database].unrestricted, PORTS[database].client))
-        return [endpoint for port in ports for member, endpoint in endpoints(port).items() if member != host]
-
-    environment = _each(
-        lambda database: launcher_environment(
-            _launcher(options, database, host, raft[database][host], asked_before_creation(database))
-        )
-    )
-    sandbox = sandbox_settings(_database_sandbox(options))
-    revision = _each(lambda database: sandbox_revision(_revision(environment[database]), sandbox))
-    northd = " ".join(northd_command(_northd(options, clients)))
-    northd_sandbox = sandbox_settings(Sandbox([_LOGS], [*options.tls_files]))
+    raft = _each(lambda database: _endpoints(options, addresses, PORTS[database].raft))
+    clients = _each(lambda database: _endpoints(options, addresses, PORTS[database].unrestricted))
+    environment = _each(lambda database: launcher_environment(_launcher(options, database, host, addresses)))
     wait_timeout = _wait_timeout(options, timers.values())
     listeners = _each(lambda database: _listeners(options, database, timers[database]))
-    settings = {
-        "northbound": {**_northd_probe(timers.values()), **options.northbound_options},
-        "southbound": options.southbound_options,
-    }
+    settings = _settings(options, timers.values())
     return {
         "databases": _each(
-            lambda database: {
-                "database": database,
-                "record": environment[database]["OVN_RECORD_DIR"],
-                "environment_file": f"{options.config_directory}/{database}.env",
-                "database_file": environment[database]["OVN_DB_FILE"],
-                "environment": {**environment[database], "OVN_REVISION": revision[database]},
-                "revision": revision[database],
-                "sandbox": sandbox,
-                "timers": timers[database]._asdict(),
-                # Where clients find the database, on the member or its relay
-                "listeners": listeners[database].rows(),
-                # Options of ovn_raft_member and of ovn_database
-                "observation": {
-                    "database": database,
-                    "member": host,
-                    "record": environment[database]["OVN_RECORD_DIR"],
-                    "environment_file": f"{options.config_directory}/{database}.env",
-                    "database_file": environment[database]["OVN_DB_FILE"],
-                    "revision": revision[database],
-                    "address": raft[database][host],
-                },
-                "settings": {
-                    "database": database,
-                    "control_socket": f"{options.run_directory}/{STEMS[database]}.ctl",
-                    "socket": f"unix:{options.run_directory}/{STEMS[database]}.sock",
-                    "election_timer": timers[database].election_timer,
-                    "connections": listeners[database].connections(),
-                    "serve_connections": True,
-                    "options": settings[database],
-                },
-            }
+            lambda database: _database_state(
+                options,
+                {"database": database, "member": host, "address": raft[database][host]},
+                environment[database],
+                timers[database],
+                listeners[database],
+                settings[database],
+            )
         ),
         "raft_addresses": raft,
-        "northd": {
-            "command": northd,
-            "revision": sandbox_revision(northd, northd_sandbox),
-            "sandbox": northd_sandbox,
-            "control_socket": control_socket(options.run_directory),
-        },
+        "northd": _northd_state(options, clients),
         "relay": _relay(options, clients["southbound"], listeners["southbound"]) if options.has_relay else {},
         "observer": _observer(options, clients, environment, timers.values()) if options.observer else {},
         "issued_certificates": options.issued_certificates,
@@ -482,28 +432,31 @@ def _wait_timeout(options: CentralMachineOptions, timers: t.Iterable[Timers]) ->
     return max(options.wait_timeout, _WAITED_TIMERS * longest // 1000 + _WAIT_RESERVE)
 
 
-def _northd_probe(timers: t.Iterable[Timers]) -> dict[str, str]:
-    """northd has one probe for both databases."""
-    return {"northd_probe_interval": str(max(timer.inactivity_probe for timer in timers))}
+def _settings(options: CentralMachineOptions, timers: t.Iterable[Timers]) -> dict[Database, dict[str, t.Any]]:
+    """Return the options in the databases. northd has one probe for both."""
+    probe = max(timer.inactivity_probe for timer in timers)
+    return {
+        "northbound": {"northd_probe_interval": str(probe), **options.northbound_options},
+        "southbound": options.southbound_options,
+    }
 
 
 def _launcher(
     options: CentralMachineOptions,
     database: Database,
     host: str,
-    local_address: str,
-    client_endpoints: t.Sequence[str],
+    addresses: t.Mapping[str, str],
 ) -> LauncherSettings:
     return LauncherSettings(
         database=database,
         member=host,
-        local_address=local_address,
+        local_address=_endpoints(options, addresses, PORTS[database].raft)[host],
         record_directory=f"{options.config_directory}/{database}",
         database_file=f"{options.database_directory}/{STEMS[database]}.db",
         run_directory=options.run_directory,
         state_directory=f"{_STATE}/{database}",
         schema_file=f"{options.paths['schema_directory']}/{SCHEMA_FILES[database]}",
-        client_endpoints=client_endpoints,
+        client_endpoints=_asked_before_creation(options, addresses, database, host),
         log_file=f"{_LOGS}/{_LOG_NAMES[database]}.log",
         log_levels=f"file:{options.log_level}",
         backlog_threshold=options.backlog_threshold,
@@ -512,6 +465,64 @@ def _launcher(
         tls=options.tls_files,
         ciphers=options.tls_ciphers,
     )
+
+
+def _endpoints(options: CentralMachineOptions, addresses: t.Mapping[str, str], port: int) -> dict[str, str]:
+    """Return the endpoint of each member."""
+    scheme: t.Literal["ssl", "tcp"] = "ssl" if options.tls else "tcp"
+    return {member: str(Endpoint(scheme, addresses[member], port)) for member in options.members}
+
+
+def _asked_before_creation(
+    options: CentralMachineOptions, addresses: t.Mapping[str, str], database: Database, host: str
+) -> list[str]:
+    """Return all ports of the other members: a file from before there were relays may know the port of chassis alone. A relay there forbids nothing."""
+    ports = dict.fromkeys((PORTS[database].unrestricted, PORTS[database].client))
+    return [
+        endpoint
+        for port in ports
+        for member, endpoint in _endpoints(options, addresses, port).items()
+        if member != host
+    ]
+
+
+def _database_state(
+    options: CentralMachineOptions,
+    member: Variables,
+    environment: t.Mapping[str, str],
+    timers: Timers,
+    listeners: CentralListeners,
+    settings: Variables,
+) -> dict[str, t.Any]:
+    """Return the process of one database; `member` has its `database`, name and address, `settings` are options in the database itself."""
+    database: Database = member["database"]
+    sandbox = sandbox_settings(_database_sandbox(options))
+    process = {
+        "database": database,
+        "record": environment["OVN_RECORD_DIR"],
+        "environment_file": f"{options.config_directory}/{database}.env",
+        "database_file": environment["OVN_DB_FILE"],
+        "revision": sandbox_revision(_revision(environment), sandbox),
+    }
+    return {
+        **process,
+        "environment": {**environment, "OVN_REVISION": process["revision"]},
+        "sandbox": sandbox,
+        "timers": timers._asdict(),
+        # Where clients find the database, on the member or its relay
+        "listeners": listeners.rows(),
+        # Options of ovn_raft_member and of ovn_database
+        "observation": {**process, **member},
+        "settings": {
+            "database": database,
+            "control_socket": f"{options.run_directory}/{STEMS[database]}.ctl",
+            "socket": f"unix:{options.run_directory}/{STEMS[database]}.sock",
+            "election_timer": timers.election_timer,
+            "connections": listeners.connections(),
+            "serve_connections": True,
+            "options": settings,
+        },
+    }
 
 
 def _revision(environment: t.Mapping[str, str]) -> str:
@@ -535,6 +546,19 @@ def _northd(options: CentralMachineOptions, clients: t.Mapping[Database, t.Mappi
         threads=options.northd_threads,
         tls=options.tls_files,
     )
+
+
+def _northd_state(
+    options: CentralMachineOptions, clients: t.Mapping[Database, t.Mapping[str, str]]
+) -> dict[str, t.Any]:
+    command = " ".join(northd_command(_northd(options, clients)))
+    sandbox = sandbox_settings(Sandbox([_LOGS], [*options.tls_files]))
+    return {
+        "command": command,
+        "revision": sandbox_revision(command, sandbox),
+        "sandbox": sandbox,
+        "control_socket": control_socket(options.run_directory),
+    }
 
 
 def _listeners(options: CentralMachineOptions, database: Database, timers: Timers) -> CentralListeners:
