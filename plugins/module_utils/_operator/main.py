@@ -174,37 +174,31 @@ def _parse(arguments: t.Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def main(arguments: t.Sequence[str] = tuple(sys.argv[1:])) -> int:
-    options = _parse(arguments)
-    # Before there are threads, which inherit it: the kernel may hand a signal to any of them, and this one would not wake up.
-    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+def _configure_log(level: str) -> None:
     logging.basicConfig(
-        level=options.log_level.upper(), format="%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%dT%H:%M:%S%z"
+        level=level.upper(), format="%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%dT%H:%M:%S%z"
     )
     logging.getLogger("leaderelection").setLevel(logging.WARNING)
     logging.getLogger("urllib3").setLevel(logging.ERROR)  # each watch is a connection of its own
-    try:
-        shared = Shared(Cluster({}), Options(options.namespace, options.resync, options.cluster_domain), Metrics())
-    except OvnError as e:
-        _LOG.error("%s", e)
-        return 1
-    operator = Operator(shared)
-    serve(shared.metrics, options.metrics_port, operator.is_healthy, lambda: True)
+
+
+def _start_election(operator: Operator, metrics: Metrics, namespace: str, leader_namespace: str) -> threading.Event:
+    """Start the operator as soon as this process leads. When the election ends, set the event that this returns and send SIGTERM."""
     lost = threading.Event()
 
     def start_leading() -> None:
-        _LOG.info("Leading; looking after OVNClusters in %s", options.namespace or "all namespaces")
-        shared.metrics.leader.set(1)
+        _LOG.info("Leading; looking after OVNClusters in %s", namespace or "all namespaces")
+        metrics.leader.set(1)
         operator.start()
 
     def stop_leading() -> None:
-        _LOG.error("The Lease %s/%s was lost", options.leader_namespace, _LEASE)
+        _LOG.error("The Lease %s/%s was lost", leader_namespace, _LEASE)
 
     identity = f"{os.environ.get('POD_NAME') or platform.node()}-{secrets.token_hex(4)}"
 
     def run_election() -> None:
         try:
-            lead(_LEASE, options.leader_namespace, identity, start_leading, stop_leading)
+            lead(_LEASE, leader_namespace, identity, start_leading, stop_leading)
         except Exception:
             _LOG.exception("The election has failed")
         # Another process may lead already: this one ends at once, whatever it is doing, and begins anew as a candidate.
@@ -212,6 +206,22 @@ def main(arguments: t.Sequence[str] = tuple(sys.argv[1:])) -> int:
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=run_election, name="election", daemon=True).start()
+    return lost
+
+
+def main(arguments: t.Sequence[str] = tuple(sys.argv[1:])) -> int:
+    options = _parse(arguments)
+    # Before there are threads, which inherit it: the kernel may hand a signal to any of them, and this one would not wake up.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    _configure_log(options.log_level)
+    try:
+        shared = Shared(Cluster({}), Options(options.namespace, options.resync, options.cluster_domain), Metrics())
+    except OvnError as e:
+        _LOG.error("%s", e)
+        return 1
+    operator = Operator(shared)
+    serve(shared.metrics, options.metrics_port, operator.is_healthy, lambda: True)
+    lost = _start_election(operator, shared.metrics, options.namespace, options.leader_namespace)
     signal.sigwait(_ENDING)
     finished = operator.stop(0 if lost.is_set() else _GRACE)
     _LOG.info("Ended%s", "" if finished else "; a run was cut off, and the next leader goes on with it")
