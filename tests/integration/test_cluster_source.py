@@ -293,12 +293,12 @@ def test_what_the_inventory_says_otherwise_is_refused_before_anything_is_done(si
     )
     apply(site.plane, WHOLE_SITE)
     code, output = site.run(
-        "c5c3.ovn.site", ovn_image={"tag": "y"}, ovn_hypervisor_bridge_mappings=[], ovn_central_replicas=5
+        "c5c3.ovn.site", ovn_image={"tag": "y"}, ovn_hypervisor_bridge_mappings=[], ovn_central_election_timer=7000
     )
     assert code == 2, output
     for text in (
         "ovn_image (ovnImage) on plane, rack",
-        "ovn_central_replicas (northbound.replicas) on plane",
+        "ovn_central_election_timer (northbound.electionTimer) on plane",
         "ovn_hypervisor_bridge_mappings (bridgeMappings) on rack, machine",
     ):
         assert text in output

@@ -139,14 +139,11 @@ def test_a_member_starts_without_any_record(cluster: Cluster) -> None:
 def test_the_settings_of_the_process_are_applied_at_each_start(cluster: Cluster) -> None:
     first = cluster.members[0]
     first.env |= {
-        "OVN_BACKLOG_THRESHOLD": "600 1000000",
         "OVN_MEMORY_TRIM": "off",
         "OVN_LOG_LEVELS": "unixctl:file:dbg",
     }
     cluster.found()
     until(lambda: "memory trimming after compaction disabled" in first.log.read_text(), "trim")
-    request = r'set-backlog-threshold\["OVN_Northbound","600","1000000"\]'
-    assert re.search(request, first.log.read_text())
     assert re.search(r"unixctl +OFF +\S+ +DBG", first.appctl("vlog/list"))
 
 

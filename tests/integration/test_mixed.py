@@ -381,7 +381,7 @@ def test_names_of_another_cluster_are_refused(
     )
     words = refusal(run_playbook, inventory)
     assert "The control plane of plane is only reachable inside its cluster (Services of type ClusterIP)" in words
-    assert "Set ovn_central_service_type there" in words
+    assert "Set northbound.service.type and southbound.service.type of its ovn_cluster_spec" in words
     assert "so that rack1 can connect" in words
     namespaces = json.loads(site.server.request("GET", "/api/v1/namespaces"))["items"]
     assert hypervisors not in {one["metadata"]["name"] for one in namespaces}

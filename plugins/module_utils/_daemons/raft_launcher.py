@@ -37,7 +37,7 @@ _HEAD = r"""#!/bin/sh
 #   OVN_LOG_FILE          log of ovsdb-server
 #   OVN_SCHEMA            default: /usr/share/ovn/ovn-nb.ovsschema, ovn-sb.ovsschema
 #   OVN_PRIVATE_KEY, OVN_CERTIFICATE, OVN_CA_CERTIFICATE   optional, together; OVN_TLS_CIPHERS optional, for TLS 1.2
-#   OVN_BACKLOG_THRESHOLD optional, "MESSAGES BYTES"; OVN_MEMORY_TRIM optional, on or off
+#   OVN_MEMORY_TRIM       optional, on or off
 #   OVN_LOG_LEVELS        optional, words like raft:file:dbg; OVN_EXTRA_OPTIONS optional, words for ovsdb-server
 #   OVN_REVISION          optional, copied to the state directory when the server starts
 #   OVN_POLL              seconds between reads of the record while waiting, default 3
@@ -429,8 +429,6 @@ apply_settings() {
         kill -0 "$server" 2>/dev/null || return 0
         sleep 0.5
     done
-    [ -z "${OVN_BACKLOG_THRESHOLD-}" ] ||
-        ovs-appctl -T 5 -t "$ctl" cluster/set-backlog-threshold "$name" "${OVN_BACKLOG_THRESHOLD% *}" "${OVN_BACKLOG_THRESHOLD#* }"
     [ -z "${OVN_MEMORY_TRIM-}" ] || ovs-appctl -T 5 -t "$ctl" ovsdb-server/memory-trim-on-compaction "$OVN_MEMORY_TRIM"
 }
 

@@ -109,7 +109,7 @@ def judge_storage(spec: ClusterSpec, observed: ObservedKubernetes) -> list[Findi
                     "storage_class_default_missing",
                     f"OVNCluster {spec.namespace}/{spec.name}",
                     f"It names no storage class, and the cluster has no default one: {waiting}. {there}",
-                    "Declare northbound.storage.storageClass and southbound.storage.storageClass (ovn_central_storage_class), or mark a class as default.",
+                    "Declare northbound.storage.storageClass and southbound.storage.storageClass in ovn_cluster_spec, or mark a class as default.",
                 )
             )
         else:
@@ -118,7 +118,7 @@ def judge_storage(spec: ClusterSpec, observed: ObservedKubernetes) -> list[Findi
                     "storage_class_missing",
                     f"StorageClass {name}",
                     f"It does not exist: {waiting}. {there}",
-                    "Correct storage.storageClass of the database (ovn_central_storage_class), or create the class.",
+                    "Correct storage.storageClass of the database in ovn_cluster_spec, or create the class.",
                 )
             )
     return findings

@@ -30,7 +30,6 @@ class LauncherSettings:
     witness_file: str = ""
     log_file: str = ""
     log_levels: str = ""
-    backlog_threshold: str = ""
     poll_seconds: int | None = None
     console: bool = False
     tls: TlsFiles = NO_TLS
@@ -55,7 +54,6 @@ def launcher_environment(settings: LauncherSettings) -> dict[str, str]:
         "OVN_CONSOLE": "1" if settings.console else "",
         "OVN_LOG_FILE": settings.log_file,
         "OVN_LOG_LEVELS": settings.log_levels,
-        "OVN_BACKLOG_THRESHOLD": settings.backlog_threshold,
     }
     tls = settings.tls.as_environment() if settings.tls.complete else {}
     if tls and settings.ciphers:

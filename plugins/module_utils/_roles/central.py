@@ -51,7 +51,6 @@ ONLY_MACHINES = (
     "allow_mixed_versions",
     "allow_names",
     "allow_package_downgrade",
-    "backlog_threshold",
     "ca_certificate",
     "certificate",
     "chassis_networks",
@@ -103,7 +102,6 @@ class CentralMachineOptions:
     southbound_options: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     extra_connections: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     northd_threads: int = DEFAULT_THREADS
-    backlog_threshold: str = ""
     log_level: str = "info"
     distribution: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     database_directory: str = "/var/lib/ovn"
@@ -148,7 +146,7 @@ class CentralMachineOptions:
 
 @dataclasses.dataclass(frozen=True)
 class CentralClusterOptions:
-    """Options of a control plane in Kubernetes; None leaves a field to the OVNCluster's own default. Timer and probe in milliseconds."""
+    """Options of a control plane in Kubernetes, beside which `spec` says all that the OVNCluster has. Timer and probe in milliseconds."""
 
     members: list[str]
     tls: bool = True
@@ -160,12 +158,7 @@ class CentralClusterOptions:
     spec: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     openvswitch_image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
-    replicas: int | None = None
-    storage_size: str | None = None
-    storage_class: str | None = None
-    service_type: str | None = None
     tls_secret: str | None = None
-    pod_security: str | None = None
 
     @classmethod
     def from_options(cls, given: t.Mapping[str, t.Any]) -> CentralClusterOptions:
@@ -286,7 +279,7 @@ def desired_cluster(
         problem=f"{problem} Nothing was changed." if problem else "",
         spec=spec,
         source={"spec_from": "options", "spec": spec} if read is None else {"spec_from": "resource"},
-        pod_security=options.pod_security or pod_security_of("central", hostvars, groups, host),
+        pod_security=pod_security_of("central", hostvars, groups, host),
         chassis_certificates=machine_certificates(hostvars, groups) if gives_role else [],
     )
 
@@ -343,16 +336,7 @@ def cluster_spec(
     `has_client_bundle`: ovn_pki makes the Secret, with a bundle for the clients of the Southbound. `shared_certificates`: there are chassis whose certificate
     does not have their name, so that they could write nothing with a role.
     """
-    storage = _given(size=options.storage_size, storageClass=options.storage_class)
-    database = {
-        "electionTimer": options.election_timer,
-        "inactivityProbe": options.inactivity_probe,
-        **_given(
-            replicas=options.replicas,
-            service=_given(type=options.service_type),
-            storage=storage,
-        ),
-    }
+    database = {"electionTimer": options.election_timer, "inactivityProbe": options.inactivity_probe}
     secret = _given(name=options.tls_secret) if options.tls else None
     given_bundle = (options.spec.get("tls") or {}).get("southboundClientCaConfigMapRef")
     client_ca_key = CLIENT_CA_KEY if options.tls and has_client_bundle and not given_bundle else None
@@ -459,7 +443,6 @@ def _launcher(
         client_endpoints=_asked_before_creation(options, addresses, database, host),
         log_file=f"{_LOGS}/{_LOG_NAMES[database]}.log",
         log_levels=f"file:{options.log_level}",
-        backlog_threshold=options.backlog_threshold,
         # A run waits for the launcher.
         poll_seconds=1,
         tls=options.tls_files,

@@ -24,7 +24,7 @@ NEEDRESTART = "_ovn_central_needrestart_directory"  # a variable that tests set
 class CentralCheckOptions:
     """Options of the role and shared variables, beside `CentralMachineOptions`, that a check of a machine reads."""
 
-    managed: bool
+    central_managed: bool
     tls: bool
     firewall: str
     members: list[str] | None
@@ -72,7 +72,7 @@ def membership_problem(host: str, options: CentralCheckOptions, groups: Groups, 
         )
     if unknown := [name for name in members if name not in hosts]:
         return f"ovn_central_members has {', '.join(unknown)}, which the inventory does not have. Add it there, or take it out. Nothing was changed."
-    if not options.managed:
+    if not options.central_managed:
         return (
             f"Others run the control plane of {host} (ovn_central_managed is false), so it is only read. To take it over, take ovn_central_managed out of "
             "the inventory and run c5c3.ovn.adopt. Nothing was changed."

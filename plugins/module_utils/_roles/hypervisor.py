@@ -240,8 +240,8 @@ def _connection_problem(options: ControlPlaneOptions, answer: Variables, central
     if _is_same_cluster(options, central) or endpoints["southbound"] != endpoints.get("southbound_inside"):
         return ""
     problem = (
-        f"The control plane of {name} is only reachable inside its cluster (Services of type ClusterIP). Set ovn_central_service_type there, or "
-        "northbound.service.type and southbound.service.type of its ovn_cluster_spec, to NodePort or LoadBalancer and run c5c3.ovn.central, so that "
+        f"The control plane of {name} is only reachable inside its cluster (Services of type ClusterIP). Set northbound.service.type and "
+        "southbound.service.type of its ovn_cluster_spec to NodePort or LoadBalancer and run c5c3.ovn.central, so that "
         f"{host} can connect."
     )
     if options.backend != "kubernetes":

@@ -281,11 +281,9 @@ def pod_security_of(certificate: Certificate, hostvars: Hostvars, groups: Groups
 
     Pods of the control plane satisfy the strictest one; the daemons of hypervisors use network and folders of their node.
     """
-    variables = hostvars[host]
-    beside = _in_namespace_of(secret_of(variables), hostvars, groups)
-    if certificate == "chassis" or any(other in members_of(groups, "ovn_hypervisors") for other in beside):
-        return "privileged"
-    return str(first_value(variables, "ovn_central_pod_security", default="restricted"))
+    beside = _in_namespace_of(secret_of(hostvars[host]), hostvars, groups)
+    has_chassis = certificate == "chassis" or any(other in members_of(groups, "ovn_hypervisors") for other in beside)
+    return "privileged" if has_chassis else "restricted"
 
 
 def desired_state(variables: Variables, hostvars: Hostvars, groups: Groups, host: str) -> dict[str, t.Any]:

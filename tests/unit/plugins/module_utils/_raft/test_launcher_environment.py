@@ -35,7 +35,6 @@ ALL = dataclasses.replace(
     witness_file="/run/witness",
     log_file="/var/log/db.log",
     log_levels="file:info",
-    backlog_threshold="500 4000000",
     poll_seconds=1,
     console=True,
     tls=TlsFiles("/key", "/cert", "/ca"),
@@ -57,7 +56,7 @@ def test_what_has_no_value_is_left_to_the_launcher() -> None:
 
 def test_the_launcher_knows_every_variable() -> None:
     environment = launcher_environment(ALL)
-    assert len(environment) == 19
+    assert len(environment) == 18
     assert [name for name in environment if not re.search(rf"\$\{{?{name}\b", SCRIPT)] == []
 
 
@@ -68,7 +67,6 @@ def test_values() -> None:
         "OVN_WITNESS_FILE": "/run/witness",
         "OVN_LOG_FILE": "/var/log/db.log",
         "OVN_LOG_LEVELS": "file:info",
-        "OVN_BACKLOG_THRESHOLD": "500 4000000",
         "OVN_POLL": "1",
         "OVN_CONSOLE": "1",
         "OVN_PRIVATE_KEY": "/key",

@@ -106,7 +106,7 @@ class TestAddresses:
 
 class TestLauncher:
     def test_environment(self) -> None:
-        desired = machine({"backlog_threshold": "500 4000000", "log_level": "dbg"})
+        desired = machine({"log_level": "dbg"})
         assert desired["databases"]["southbound"]["environment"] == {
             "OVN_DATABASE": "southbound",
             "OVN_MEMBER": "c2",
@@ -121,7 +121,6 @@ class TestLauncher:
             "OVN_POLL": "1",
             "OVN_LOG_FILE": "/var/log/ovn/ovsdb-server-sb.log",
             "OVN_LOG_LEVELS": "file:dbg",
-            "OVN_BACKLOG_THRESHOLD": "500 4000000",
             "OVN_PRIVATE_KEY": "/etc/ovn/tls/central-key.pem",
             "OVN_CERTIFICATE": "/etc/ovn/tls/central-cert.pem",
             "OVN_CA_CERTIFICATE": "/etc/ovn/tls/ca.pem",
@@ -166,7 +165,6 @@ class TestLauncher:
             ({"members": ["c1", "c2"]}, False),
             ({"election_timer": 10000, "northd_threads": 4, "southbound_rbac": False}, False),
             ({"log_level": "warn"}, True),
-            ({"backlog_threshold": "500 4000000"}, True),
             ({"tls": False}, True),
             ({"certificate": "/other.pem"}, True),
             ({"distribution": {"run_directory": "/run/openvswitch"}}, True),
@@ -378,42 +376,33 @@ SPEC = {
     ("given", "differs"),
     [
         ({}, {}),
-        ({"replicas": "", "storage_size": None, "service_type": "", "image": {}, "spec": {}, "tls_secret": ""}, {}),
+        ({"image": {}, "spec": {}, "tls_secret": ""}, {}),
         ({"tls_secret": "ovn-tls"}, {"tls": {"enabled": True, "certSecretRef": {"name": "ovn-tls"}}}),
         ({"tls": "false", "tls_secret": "ovn-tls"}, {"tls": {"enabled": False}}),
         ({"northd_threads": "4"}, {"northd": {"threads": 4}}),
         (
-            {"replicas": "1", "storage_size": "5Gi"},
-            {name: {**DATABASE, "replicas": 1, "storage": {"size": "5Gi"}} for name in ("northbound", "southbound")},
-        ),
-        (
-            {"storage_class": "fast", "service_type": "NodePort", "election_timer": 10000, "inactivity_probe": 0},
-            {
-                name: {
-                    "electionTimer": 10000,
-                    "inactivityProbe": 0,
-                    "storage": {"storageClass": "fast"},
-                    "service": {"type": "NodePort"},
-                }
-                for name in ("northbound", "southbound")
-            },
+            {"election_timer": 10000, "inactivity_probe": 0},
+            {name: {"electionTimer": 10000, "inactivityProbe": 0} for name in ("northbound", "southbound")},
         ),
         (
             {"image": {"tag": "1"}, "openvswitch_image": {"repository": "r"}},
             {"ovnImage": {"tag": "1"}, "ovsImage": {"repository": "r"}},
         ),
         (
-            {"replicas": 3, "spec": {"northbound": {"replicas": 5, "storage": {"size": "9Gi"}}, "bridgeMappings": [1]}},
             {
-                "northbound": {**DATABASE, "replicas": 5, "storage": {"size": "9Gi"}},
-                "southbound": {**DATABASE, "replicas": 3},
+                "election_timer": 1000,
+                "spec": {"northbound": {"electionTimer": 2000, "replicas": 5}, "bridgeMappings": [1]},
+            },
+            {
+                "northbound": {**DATABASE, "electionTimer": 2000, "replicas": 5},
+                "southbound": {**DATABASE, "electionTimer": 1000},
                 "bridgeMappings": [1],
             },
         ),
         ({"spec": {"tls": {"enabled": False}, "northd": None}}, {"tls": {"enabled": False}, "northd": None}),
     ],
     ids=[
-        *("defaults", "empty is absent", "Secret", "no TLS", "text", "size of a cluster", "storage and Service"),
+        *("defaults", "empty is absent", "Secret", "no TLS", "text", "timers"),
         *("images", "the specification counts more", "also when it says null"),
     ],
 )
@@ -445,7 +434,7 @@ def test_a_role_that_nodes_could_not_have(given: dict[str, t.Any], refused: bool
 
 
 def test_no_replicas_are_refused_by_the_definition_not_left_out() -> None:
-    assert cluster_spec(cluster({"replicas": 0}))["northbound"]["replicas"] == 0
+    assert cluster_spec(cluster({"spec": {"northbound": {"replicas": 0}}}))["northbound"]["replicas"] == 0
 
 
 @pytest.mark.parametrize(
@@ -478,8 +467,8 @@ def test_what_kubernetes_cannot_do_is_said(given: dict[str, t.Any], problem: str
     ("variables", "found"),
     [
         ({}, []),
-        ({"ovn_central_replicas": 3, "ovn_firewall": ""}, []),
-        ({"ovn_central_replicas": 3, "ovn_firewall": "none"}, []),
+        ({"ovn_cluster_spec": {"northd": {}}, "ovn_firewall": ""}, []),
+        ({"ovn_cluster_spec": {"northd": {}}, "ovn_firewall": "none"}, []),
         ({"ovn_central_log_level": "dbg"}, ["ovn_central_log_level"]),
         ({"ovn_firewall": "managed"}, ["ovn_firewall"]),
     ],
@@ -499,8 +488,7 @@ def test_each_option_has_an_effect_in_kubernetes_or_is_refused_there() -> None:
     }
     assert refused <= options
     assert not refused & used
-    # An exception for people alone
-    assert options - used - refused == {"managed"}
+    assert options - used - refused == set()
 
 
 def test_hosts_are_shared_out_once() -> None:
@@ -590,13 +578,12 @@ class TestDesiredCluster:
         return desired_cluster(cluster(given or {}), "k1", hostvars["k1"], hostvars, groups)
 
     def test_specification_and_level_of_the_namespace(self) -> None:
-        desired = self.desired({"replicas": "1"})
+        desired = self.desired({"spec": {"northbound": {"replicas": 1}}})
         assert desired.spec["northbound"]["replicas"] == 1
         assert desired.spec["tls"]["certSecretRef"] == {"name": "ovn-tls"}
         assert desired.source == {"spec_from": "options", "spec": desired.spec}
         assert desired.pod_security == "privileged"
         assert self.desired(hypervisors=()).pod_security == "restricted"
-        assert self.desired({"pod_security": "baseline"}).pod_security == "baseline"
         assert self.desired({"members": []}) == self.desired()
 
     @pytest.mark.parametrize(

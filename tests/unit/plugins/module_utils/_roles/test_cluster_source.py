@@ -88,8 +88,7 @@ def test_an_inventory_that_says_nothing_else_is_no_problem() -> None:
     same = {
         "plane": {
             **KUBERNETES,
-            "ovn_central_replicas": "3",
-            "ovn_central_service_type": "NodePort",
+            "ovn_central_election_timer": "5000",
             "ovn_southbound_rbac": "yes",
             "ovn_tls_secret": "mine",
             "ovn_cluster_spec": {},
@@ -107,8 +106,8 @@ def test_an_inventory_that_says_nothing_else_is_no_problem() -> None:
         ("plane", {"ovn_cluster_spec": {"northd": {}}}, "ovn_cluster_spec (the whole spec) on plane"),
         ("plane", {"ovn_image": {"tag": "1"}}, "ovn_image (ovnImage) on plane"),
         ("plane", {"ovs_image": {"tag": "1"}}, "ovs_image (ovsImage) on plane"),
-        ("plane", {"ovn_central_replicas": 5}, "ovn_central_replicas (southbound.replicas) on plane"),
-        ("plane", {"ovn_central_storage_class": "fast"}, "ovn_central_storage_class (northbound.storage.storageClass)"),
+        ("plane", {"ovn_central_election_timer": 1}, "ovn_central_election_timer (southbound.electionTimer) on plane"),
+        ("plane", {"ovn_central_inactivity_probe": 5}, "ovn_central_inactivity_probe (northbound.inactivityProbe)"),
         ("plane", {"ovn_central_northd_threads": 4}, "ovn_central_northd_threads (northd.threads) on plane"),
         ("plane", {"ovn_southbound_rbac": False}, "ovn_southbound_rbac (relay.rbac) on plane"),
         ("plane", {"ovn_tls_secret": "x"}, "ovn_tls_secret (tls.certSecretRef.name) on plane"),

@@ -282,10 +282,21 @@ def test_endpoints_that_this_run_has_published(
         ),
         ({"answer": WITH_ROLE, "backend": "kubernetes"}, []),
         ({"answer": WITH_ROLE, "backend": "kubernetes", "tls": False}, []),
-        ({"answer": INSIDE}, ["k is only reachable inside its cluster", "ovn_central_service_type", "h1 can connect."]),
+        (
+            {"answer": INSIDE},
+            [
+                "k is only reachable inside its cluster",
+                "Set northbound.service.type and southbound.service.type of its ovn_cluster_spec",
+                "h1 can connect.",
+            ],
+        ),
         (
             {"answer": INSIDE, "backend": "kubernetes"},
-            ["ovn_central_service_type", "same ovn_kubeconfig and ovn_context", "ssl:is:1 and ssl:in:1."],
+            [
+                "Set northbound.service.type and southbound.service.type of its ovn_cluster_spec",
+                "same ovn_kubeconfig and ovn_context",
+                "ssl:is:1 and ssl:in:1.",
+            ],
         ),
         ({"answer": INSIDE, "backend": "kubernetes", "kubeconfig": "/k", "context": ""}, []),
         ({"answer": INSIDE, "kubeconfig": "/k", "context": ""}, ["inside its cluster"]),

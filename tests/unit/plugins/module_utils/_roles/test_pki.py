@@ -284,8 +284,6 @@ class TestNeighbors:
         assert pki.neighbors(CLUSTER, hostvars(), GROUPS, "plane")["namespace_labels"] == privileged
         restricted = {"pod-security.kubernetes.io/enforce": "restricted"}
         assert pki.neighbors(CLUSTER, hostvars(rack1=elsewhere), GROUPS, "plane")["namespace_labels"] == restricted
-        chosen = {**CLUSTER, "ovn_central_pod_security": "baseline"}
-        assert pki.pod_security_of("central", hostvars(rack1=elsewhere, plane=chosen), GROUPS, "plane") == "baseline"
         assert pki.neighbors(CLUSTER, hostvars(), GROUPS, "rack1")["namespace_labels"] == privileged
 
 
