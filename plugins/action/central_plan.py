@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime
 import typing as t
 
+from ..module_utils._base.control_node import this_run
 from ..module_utils._base.errors import Refused
 from ..module_utils._roles.central_check import central_members, is_adoption
 from ..module_utils._roles.central_plan import (
@@ -47,7 +48,7 @@ class ActionModule(RoleAction):
         if phase == "members":
             return {}
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        run = PlannedRun(self.variables["ovn_central_run"], now, self.check_mode, is_adoption(self.variables))
+        run = PlannedRun(this_run(), now, self.check_mode, is_adoption(self.variables))
         checks = self._results("ovn_central_check")
         if phase == "due":
             planned = self.variables["ovn_central_plan"]["planned"]

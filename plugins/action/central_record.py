@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ..module_utils._base.control_node import this_run
 from ..plugin_utils._role_action import RoleAction
 
 
@@ -23,16 +24,16 @@ class ActionModule(RoleAction):
 
     def step(self) -> dict[str, t.Any]:
         plan, desired = self.variables["ovn_central_plan"], self.variables["ovn_central_check"]["desired"]
-        holder, seconds = self.variables["ovn_central_run"], desired["lock_seconds"]
+        seconds = desired["lock_seconds"]
         reason = (plan["step"] or {}).get("reason") or "write the state record"
         if plan["record"] is None:
-            return self.call("c5c3.ovn.ovn_run_lock", holder=holder, step=reason, seconds=seconds, state="renewed")
+            return self.call("c5c3.ovn.ovn_run_lock", holder=this_run(), step=reason, seconds=seconds, state="renewed")
         return self.call(
             "c5c3.ovn.ovn_raft_record",
             path=desired["databases"][plan["database"]]["record"],
             record=plan["record"],
             election_timer=self.options(RecordOptions).election_timer,
-            lock_holder=holder,
+            lock_holder=this_run(),
             lock_step=reason,
             lock_seconds=seconds,
         )

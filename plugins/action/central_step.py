@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ..module_utils._base.control_node import this_run
 from ..module_utils._base.errors import Refused
 from ..module_utils._roles.central_check import central_members, is_adoption
 from ..module_utils._roles.central_plan import failed_members_problem
@@ -43,7 +44,7 @@ class ActionModule(RoleAction):
                 environment_file=database["environment_file"],
                 server_id=step["sid"] or None,
                 expects=step["expects"].get(self.host),
-                lock_holder=self.variables["ovn_central_run"],
+                lock_holder=this_run(),
                 wait_timeout=desired["wait_timeout"],
                 adopt=is_adoption(self.variables),
             )

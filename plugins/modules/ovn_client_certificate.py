@@ -53,7 +53,7 @@ options:
     type: str
   run:
     description:
-      - Name of the run that tries staged files, unlike that of any other run; P(c5c3.ovn.run_name#filter) makes one. Until its V(unstaged), or for an hour,
+      - Name of the run that tries staged files, unlike that of any other run. Until its V(unstaged), or for an hour,
         other runs do not delete them.
     type: str
     default: ""

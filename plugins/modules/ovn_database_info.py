@@ -103,8 +103,6 @@ requirements:
 seealso:
   - module: c5c3.ovn.ovn_raft_status
   - module: c5c3.ovn.ovn_cluster_info
-  - plugin: c5c3.ovn.database_show
-    plugin_type: filter
 author:
   - C5C3 contributors (@c5c3)
 """

@@ -31,7 +31,7 @@ options:
     type: path
     default: /run/c5c3-ovn/run.lock
   holder:
-    description: Name of this run, unlike that of any other run. P(c5c3.ovn.run_name#filter) makes one.
+    description: Name of the run, unlike that of any other run. Tasks of Ansible do without; it is this run then.
     type: str
     required: true
   step:
@@ -72,19 +72,16 @@ author:
 EXAMPLES = r"""
 - name: Acquire the lock for five minutes, after at most ten minutes of waiting
   c5c3.ovn.ovn_run_lock:
-    holder: "{{ run_name }}"
     step: roll out the control plane
     wait_timeout: 600
 
 - name: Stop if another run has it by now
   c5c3.ovn.ovn_run_lock:
-    holder: "{{ run_name }}"
     step: install packages
     state: renewed
 
 - name: Release it
   c5c3.ovn.ovn_run_lock:
-    holder: "{{ run_name }}"
     state: absent
 """
 

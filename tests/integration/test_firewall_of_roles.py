@@ -17,6 +17,15 @@ pytestmark = pytest.mark.timeout(900)
 Task = dict[str, t.Any]
 TABLE = "nft list table inet c5c3_ovn"
 FILES = "/etc/c5c3-ovn/firewall.nft /etc/systemd/system/c5c3-ovn-firewall.service"
+# What a host should load: tests compare it with what the steps have loaded.
+FILTER = """
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.firewall import desired_firewall
+
+
+class FilterModule:
+    def filters(self):
+        return {"firewall_desired": desired_firewall}
+"""
 # Units as systemd has them: known by their files, that of the firewall started only with the file that its condition names, and its end deletes the table.
 # Units of databases are what a test says, in /run/unit-NAME-enabled and -active.
 SYSTEMCTL = """#!/bin/sh
@@ -49,6 +58,8 @@ def site(short_dir: pathlib.Path, collection_path: str) -> LocalSite:
         sys.__stderr__.write("\nNOT TESTED with real nftables: needs root and nft (Debian: apt-get install nftables)\n")
         pytest.skip("NOT TESTED with real nftables: needs root and nft")
     made = LocalSite(short_dir, collection_path)
+    (short_dir / "filter_plugins").mkdir()
+    (short_dir / "filter_plugins" / "firewall_desired.py").write_text(FILTER)
     # What is written to /etc ends with the run.
     made.prepare = (
         "mkdir /run/new /run/work && mount -t overlay -o lowerdir=/etc,upperdir=/run/new,workdir=/run/work overlay /etc"
@@ -125,7 +136,7 @@ def test_check_mode_and_a_second_run(site: LocalSite) -> None:
     again = {
         "name": "Load the table once more",
         "c5c3.ovn.ovn_firewall": {
-            "ports": "{{ (hostvars | c5c3.ovn.firewall_desired(groups, inventory_hostname)).options.ports }}"
+            "ports": "{{ (hostvars | firewall_desired(groups, inventory_hostname)).options.ports }}"
         },
         "register": "again",
     }
@@ -218,7 +229,7 @@ def test_a_former_central_host_loses_its_table_when_no_database_runs_or_would_st
 
 def test_a_machine_with_rules_that_stay_is_not_due(site: LocalSite) -> None:
     """A check finds nothing to do, and says in each run what keeps the rules."""
-    found = "hostvars | c5c3.ovn.firewall_desired(groups, inventory_hostname, role='ovn_hypervisor')"
+    found = "hostvars | firewall_desired(groups, inventory_hostname, role='ovn_hypervisor')"
     look: Task = {
         "name": "Compare",
         "c5c3.ovn.ovn_host_info": {
@@ -258,7 +269,7 @@ def test_a_former_central_host_keeps_the_rules_of_its_tunnels(site: LocalSite) -
 
 def test_the_rules_of_tunnels_come_beside_those_of_a_database_that_would_start(site: LocalSite) -> None:
     both = [*table_has("tcp dport 6641 drop", "udp dport 6081 drop", "198.51.100.0/24"), *IS_LOADED]
-    options = "(hostvars | c5c3.ovn.firewall_desired(groups, inventory_hostname, role='ovn_hypervisor')).options"
+    options = "(hostvars | firewall_desired(groups, inventory_hostname, role='ovn_hypervisor')).options"
     load: Task = {
         "name": "Load the table once more",
         "c5c3.ovn.ovn_firewall": {name: f"{{{{ {options}.{name} }}}}" for name in ("ports", "keep_for")},

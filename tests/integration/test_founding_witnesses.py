@@ -218,7 +218,6 @@ def test_new_central_hosts_create_nothing_while_hypervisors_follow_others(
             "ovn_pki_ca_directory": str(pki),
             "ovn_central_config_directory": str(short_dir / "etc"),
             "ovn_central_database_directory": str(short_dir / "lib"),
-            "ovn_central_run": "this run",
         },
         "tasks": [
             {"ansible.builtin.set_fact": {"ovn_central_plan": {"founding": databases}, "ovn_central_check": check}},

@@ -330,25 +330,15 @@ class TestRunsOfThisControlNode:
         assert not control_node.has_ended(f"now on x, process {gone}")
 
     def test_all_tasks_of_a_playbook_belong_to_one_run(self, run_playbook: t.Any, tmp_path: pathlib.Path) -> None:
-        """Filters run in workers that end with their task, and in the main process; the name is that of the playbook."""
-        name = "{{ 'now' | c5c3.ovn.run_name }}"
+        """Each task is executed by a worker that ends with it; the name is that of the playbook. A lock is renewed by its holder only."""
+        path = tmp_path / "lock"
         tasks: list[dict[str, t.Any]] = [
-            {"ansible.builtin.set_fact": {"first": name}},
-            {"ansible.builtin.set_fact": {"second": name}},
-            {"ansible.builtin.copy": {"content": name, "dest": str(tmp_path / "third")}},
-            {
-                "ansible.builtin.assert": {
-                    "that": [
-                        "first == second",
-                        "first == lookup('ansible.builtin.file', third)",
-                        "first == now_here",
-                    ]
-                },
-                "vars": {"third": str(tmp_path / "third"), "now_here": name},
-            },
+            {"c5c3.ovn.ovn_run_lock": {"path": str(path)}, "register": "first"},
+            {"c5c3.ovn.ovn_run_lock": {"path": str(path), "state": "renewed"}, "register": "second"},
+            {"ansible.builtin.copy": {"content": "{{ second.holder }}", "dest": str(tmp_path / "name")}},
+            {"ansible.builtin.assert": {"that": "first.holder == second.holder"}},
         ]
         variables = {"ansible_python_interpreter": sys.executable}
         play = {"hosts": "all", "connection": "local", "gather_facts": False, "vars": variables, "tasks": tasks}
         run_playbook([play])
-        ended = (tmp_path / "third").read_text()
-        assert control_node.has_ended(ended)
+        assert control_node.has_ended((tmp_path / "name").read_text())

@@ -31,15 +31,13 @@ class Runs:
         note = {
             "ansible.builtin.lineinfile": {"path": str(self.journal), "create": True, "line": "{{ what }} {{ name }}"}
         }
-        name = {"ovn_central_run": "{{ now() | string | c5c3.ovn.run_name }}"}
         work: list[dict[str, t.Any]] = [
-            {"ansible.builtin.set_fact": name, "run_once": True},
             {"ansible.builtin.include_tasks": str(ROLE / "tasks" / "host_lock.yml")},
             {**note, "run_once": True, "vars": {"what": "begin"}},
             {"ansible.builtin.wait_for": {"path": str(self.go), "timeout": 150, "sleep": 1}, "run_once": True},
             {**note, "run_once": True, "vars": {"what": "end"}},
         ]
-        release = {"c5c3.ovn.ovn_run_lock": {"holder": "{{ ovn_central_run }}", "state": "absent"}}
+        release = {"c5c3.ovn.ovn_run_lock": {"state": "absent"}}
         play = {
             "hosts": "all",
             "gather_facts": False,

@@ -13,7 +13,7 @@ import yaml
 from conftest import RunModule, run
 from test_database_info import Server
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._report.show import show_lines
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.show import QUESTIONS, show_lines
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -57,21 +57,12 @@ FILL = {
 
 
 def options_of(database: str) -> dict[str, t.Any]:
-    """What the playbook reads of a database."""
-
-    def tasks(found: t.Any) -> t.Iterator[t.Any]:
-        if isinstance(found, list):
-            for item in found:
-                yield from tasks(item)
-        elif isinstance(found, dict):
-            yield found.get("c5c3.ovn.ovn_database_info", {})
-            for key in ("tasks", "block"):
-                yield from tasks(found.get(key))
-
-    wanted = (task for task in tasks(yaml.safe_load(PLAYBOOK.read_text())) if task.get("database") == database)
-    return {
-        key: value for key, value in next(task for task in wanted if "expand" in task).items() if key != "endpoints"
-    }
+    """What the playbook reads of a database: of Open vSwitch in a task, of the others in a step."""
+    if database in QUESTIONS:
+        return {"database": database, **QUESTIONS[database]}
+    tasks = [task for play in yaml.safe_load(PLAYBOOK.read_text()) for task in play.get("tasks", ())]
+    (options,) = (task["c5c3.ovn.ovn_database_info"] for task in tasks if task["name"] == "Read the bridges")
+    return {key: value for key, value in options.items() if key != "endpoints"}
 
 
 def tree(lines: t.Sequence[str]) -> t.Any:

@@ -6,6 +6,7 @@ Another container is another control node: process ids count inside a PID namesp
 
 from __future__ import annotations
 
+import datetime
 import multiprocessing
 import os
 import pathlib
@@ -13,6 +14,8 @@ import platform
 import re
 import typing as t
 
+# Ansible loads the action plugins that import this file before it forks a worker for a task, so all workers have the same moment.
+_BEGAN = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 _NAME = re.compile(r".* on \S+, process (?P<pid>\d+) \[(?P<boot>[0-9a-f-]{36})/(?P<namespace>\d+)/(?P<started>\d+)\]")
 
 
@@ -52,7 +55,7 @@ def _place() -> str:
 
 
 def run_process() -> int:
-    """Return the id of the process of the whole run. Ansible evaluates filters in workers that it forks for a task, and that end with the task."""
+    """Return the id of the process of the whole run. Action plugins run in workers that Ansible forks for a task, and that end with the task."""
     parent = multiprocessing.parent_process()
     pid = (parent.pid if parent else None) or os.getpid()
     while True:
@@ -68,6 +71,11 @@ def run_name(moment: str) -> str:
     process, place = _process(pid), _place()
     mark = f" [{place}/{process.started}]" if process and place else ""
     return f"{moment} on {platform.node() or 'unknown'}, process {pid}{mark}"
+
+
+def this_run() -> str:
+    """Return the name of this run of Ansible, the same in each of its tasks."""
+    return run_name(_BEGAN)
 
 
 def has_ended(name: str) -> bool:

@@ -111,6 +111,32 @@ _SHOWN = {
 }
 
 
+# What is read of a database for its overview, with options of ovn_database_info
+QUESTIONS: t.Mapping[str, t.Mapping[str, t.Any]] = {
+    "northbound": {
+        "tables": ["Logical_Switch", "Logical_Router"],
+        "columns": {
+            "Logical_Switch": ["name", "external_ids", "ports"],
+            "Logical_Switch_Port": ["name", "external_ids", "type", "parent_name", "tag", "addresses", "options"],
+            "Logical_Router": ["name", "external_ids", "ports", "nat"],
+            "Logical_Router_Port": ["name", "mac", "networks", "gateway_chassis", "options", "peer"],
+            "Gateway_Chassis": ["name", "chassis_name", "priority"],
+            "NAT": ["external_ip", "external_port_range", "logical_ip", "type"],
+        },
+        "expand": ["Logical_Switch.ports", "Logical_Router.ports.gateway_chassis", "Logical_Router.nat"],
+    },
+    "southbound": {
+        "tables": ["Chassis", "Port_Binding"],
+        "columns": {
+            "Chassis": ["name", "hostname", "encaps"],
+            "Encap": ["type", "ip", "options"],
+            "Port_Binding": ["logical_port", "chassis"],
+        },
+        "expand": ["Chassis.encaps"],
+    },
+}
+
+
 def show_lines(facts: t.Mapping[str, t.Any]) -> list[str]:
     """Return the overview of a result of ovn_database_info, whose references have to be expanded; one line if the database is empty."""
     database, tables = str(facts.get("database") or ""), facts.get("tables")

@@ -20,6 +20,12 @@ _MOST_ROUNDS = 2000  # a step that lasts longer than it may ends a run long befo
 _USUAL = ("/etc/c5c3-ovn", "/var/lib/ovn")  # where records and databases are by default
 
 
+def unfinished_hosts(hostvars: Hostvars, central: t.Iterable[str]) -> list[str]:
+    """Return the central hosts on which this run has begun a rollout that has not ended. On others it began none."""
+    rollouts = {host: hostvars[host].get("ovn_central_rollout") for host in central}
+    return [host for host, rollout in rollouts.items() if rollout and not rollout.get("ended")]
+
+
 @dataclasses.dataclass(frozen=True)
 class RaftOptions:
     """Options of the role that the plan of the Raft clusters reads."""

@@ -139,7 +139,7 @@ def managed_central_hosts(hostvars: Hostvars, groups: Groups) -> list[str]:
         for host in found
         if "central" in host.parties
         and host.mode == "managed"
-        and not is_true(host.variables, "ovn_central_rolled_out")
+        and not (host.variables.get("ovn_central_rollout") or {}).get("ended")
     ]
 
 

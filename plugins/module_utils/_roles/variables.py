@@ -70,8 +70,3 @@ def hosts_by_backend(hosts: t.Iterable[str], hostvars: Hostvars) -> dict[Backend
     for host in hosts:
         found[backend_of(hostvars[host])].append(host)
     return found
-
-
-def hosts_without(hosts: t.Iterable[str], hostvars: Hostvars, fact: str) -> list[str]:
-    """Return the hosts on which a fact is false. A host that has no such fact took no part."""
-    return [host for host in hosts if not is_true(hostvars[host], fact, default=True)]

@@ -213,3 +213,12 @@ def test_timers_are_explained() -> None:
 @pytest.mark.parametrize(("state", "matters"), [({"a": ("x",)}, False), ({"a": ["y"]}, True)])
 def test_sizes_matter_if_the_desired_state_differs(state: dict[str, t.Any], matters: bool) -> None:
     assert sizes_matter({"desired": {"a": ["x"]}}, state) is matters
+
+
+def test_a_host_that_has_begun_no_rollout_is_not_unfinished() -> None:
+    hostvars: dict[str, dict[str, t.Any]] = {
+        "c1": {"ovn_central_rollout": {"ended": True}},
+        "c2": {"ovn_central_rollout": {"ended": False}},
+        "c3": {},
+    }
+    assert central_plan.unfinished_hosts(hostvars, MEMBERS) == ["c2"]

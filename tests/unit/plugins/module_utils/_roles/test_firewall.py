@@ -163,9 +163,9 @@ def test_what_is_refused(variables: Vars, message: str) -> None:
 def test_who_has_to_let_a_new_hypervisor_in() -> None:
     hosts = all_managed(machines())
     assert managed_central_hosts(hosts, GROUPS) == ["central1", "central2"]
-    hosts["central1"]["ovn_central_rolled_out"] = True
+    hosts["central1"]["ovn_central_rollout"] = {"ended": True}
     assert managed_central_hosts(hosts, GROUPS) == ["central2"]
-    hosts["central1"]["ovn_central_rolled_out"] = False
+    hosts["central1"]["ovn_central_rollout"] = {"ended": False}
     hosts["central2"]["ovn_firewall"] = "print"
     assert managed_central_hosts(hosts, GROUPS) == ["central1"]
     assert managed_central_hosts(machines(), GROUPS) == []

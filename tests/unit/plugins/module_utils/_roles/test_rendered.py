@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
@@ -9,6 +11,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.rendered import (
     RenderedHosts,
     RenderedVariables,
     changed_objects,
+    results_of_hosts,
+    unread_hosts,
 )
 
 
@@ -55,3 +59,35 @@ def test_unchanged_objects_are_left_out() -> None:
     objects = [{"action": action, "kind": "Pod", "name": f"p{number}"} for number, action in enumerate(actions)]
     assert changed_objects(objects) == ["created Pod p0", "configured Pod p2"]
     assert changed_objects([]) == []
+
+
+@pytest.mark.parametrize(
+    ("result", "counts"),
+    [
+        ({"tables": {}}, True),
+        ({"tables": {}, "failed": False}, True),
+        (None, False),
+        ({"failed": True, "msg": "no"}, False),
+        ({"failed": False, "msg": "no"}, False),
+        ({"skipped": True}, False),
+        ({"unreachable": True}, False),
+    ],
+)
+def test_which_results_count(result: dict[str, t.Any] | None, counts: bool) -> None:
+    hostvars = {"b": {"found": result}, "a": {"found": {"x": 1}}, "other": {"found": {"x": 2}}}
+    assert list(results_of_hosts(["b", "a"], hostvars, "found")) == (["b", "a"] if counts else ["a"])
+
+
+@pytest.mark.parametrize(
+    ("result", "cause"),
+    [
+        ({"tables": {}}, None),
+        ({"skipped": True, "skip_reason": "Conditional result was False"}, None),
+        ({"failed": True, "msg": "no\n  answer"}, "no answer"),
+        ({"unreachable": True}, "no cause is known"),
+        (None, "it does not take part in this run (--limit)."),
+    ],
+)
+def test_the_cause_of_an_unread_host(result: dict[str, t.Any] | None, cause: str | None) -> None:
+    hostvars = {"a": {"found": {"tables": {}}}, "b": {"found": result}}
+    assert unread_hosts(["a", "b"], hostvars, "found") == ([f"b: not read: {cause}"] if cause else [])

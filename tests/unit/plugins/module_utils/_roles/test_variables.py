@@ -46,8 +46,3 @@ def test_hosts_by_backend_keeps_the_order() -> None:
         "n": {},
     }
     assert variables.hosts_by_backend(["n", "b", "m", "a"], hostvars) == {"host": ["n", "m"], "kubernetes": ["b", "a"]}
-
-
-def test_hosts_without_a_fact_took_no_part() -> None:
-    hostvars: dict[str, dict[str, t.Any]] = {"a": {"done": True}, "b": {"done": False}, "c": {}}
-    assert variables.hosts_without(["a", "b", "c"], hostvars, "done") == ["b"]
