@@ -12,10 +12,15 @@ from ..plugin_utils._progress import WaitAction
 
 class ActionModule(WaitAction):
     def waits_for(self, options: t.Mapping[str, t.Any]) -> str:
-        raft = options.get("raft") or {}
-        awaited = ["the databases and northd of this control plane to answer"]
-        if raft.get("contents"):
-            awaited.append("all rows of the members to be read")
-        if options.get("heartbeat"):
-            awaited.append("northd and the chassis to answer the heartbeat")
-        return ", then for ".join(awaited)
+        return awaited(options)
+
+
+def awaited(options: t.Mapping[str, t.Any]) -> str:
+    """Return what the module waits for with these options."""
+    raft = options.get("raft") or {}
+    awaited = ["the databases and northd of this control plane to answer"]
+    if raft.get("contents"):
+        awaited.append("all rows of the members to be read")
+    if options.get("heartbeat"):
+        awaited.append("northd and the chassis to answer the heartbeat")
+    return ", then for ".join(awaited)

@@ -9,7 +9,9 @@ import typing as t
 
 from ..plugin_utils._progress import WaitAction
 
+AWAITED = "northd and the chassis to answer the heartbeat"
+
 
 class ActionModule(WaitAction):
     def waits_for(self, options: t.Mapping[str, t.Any]) -> str:
-        return "northd and the chassis to answer the heartbeat"
+        return AWAITED

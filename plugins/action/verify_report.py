@@ -15,10 +15,10 @@ from ..module_utils._report.report import build_report
 from ..module_utils._report.show import report_artifact
 from ..module_utils._roles.inventory_check import limit_problem
 from ..module_utils._roles.pki import chassis_have_role, is_present, shares_certificate
-from ..module_utils._roles.variables import Hostvars, Variables, backend_of, hosts_by_backend, is_true, members_of
-from ..module_utils._roles.verify import ReportOptions, desired_state, unrecorded_hosts
+from ..module_utils._roles.variables import Hostvars, Variables, backend_of, is_true, members_of
+from ..module_utils._roles.verify import ReportOptions, unrecorded_hosts
 from ..plugin_utils._progress import print_lines
-from ..plugin_utils._role_action import RoleAction
+from ..plugin_utils._verify_action import VerifyAction
 
 _ELSEWHERE = (
     "The control plane is not in this inventory (ovn_central_elsewhere), so nothing was verified. "
@@ -60,7 +60,7 @@ def _inside_only(variables: Variables) -> Variables | None:
 def _chassis_certificate(variables: Variables) -> Variables | None:
     """Return what the role has read, or what the role ovn_hypervisor has found as declared earlier in the same run."""
     read: Variables | None = variables.get("ovn_verify_chassis")
-    if read and backend_of(variables) == "host":  # empty without TLS, missing in a failed call
+    if read:  # empty without TLS, missing in a failed call
         read = next(iter(read.get("certificates") or ()), None)
     checked: Variables = variables.get("ovn_hypervisor_check") or {}
     if read is None and not checked.get("certificate_due", True):
@@ -128,7 +128,8 @@ def verify_report(
             },
             failed_calls={name: failed for name, variables in present if (failed := _failed_call(variables))},
             metadata_agent_certificates={
-                name: variables.get("ovn_verify_metadata_agent") or {} for name, variables in present
+                name: (variables.get("ovn_verify_chassis") or {}).get("metadata_agent") or {}
+                for name, variables in present
             },
             unhealthy_datapaths=unhealthy,
             unresponsive_clusters={
@@ -155,15 +156,15 @@ def verify_report(
     )
 
 
-class ActionModule(RoleAction):
-    ROLE = "ovn_verify"
+class ActionModule(VerifyAction):
     _requires_connection = False
 
     def step(self) -> dict[str, t.Any]:
         options = self.options(ReportOptions)
         central = members_of(self.groups, "ovn_central")
-        asked = [host for host in central if "ovn_verify_info" in self.hostvars[host]]
-        report = self._report(central, options) if asked else nothing_verified(self._nothing_asked(central))
+        report = (
+            self._report(central, options) if self.asked_hosts() else nothing_verified(self._nothing_asked(central))
+        )
         stats = {"data": report_artifact(report), "per_host": False, "aggregate": False}
         return {"report": report, "ansible_stats": stats, **self._show(report, options.query)}
 
@@ -180,15 +181,15 @@ class ActionModule(RoleAction):
         )
 
     def _report(self, central: list[str], options: ReportOptions) -> dict[str, t.Any]:
-        desired = desired_state(self.variables["_ovn_verify_given"], self.hostvars, self.host)
+        desired = self.desired()
         hypervisors = members_of(self.groups, "ovn_hypervisors")
-        first, clusters = desired["asked_from"], hosts_by_backend(hypervisors, self.hostvars)["kubernetes"]
+        first = desired["asked_from"]
         return verify_report(
             self.hostvars,
             central,
             hypervisors or None,
             self._heartbeat(desired),
-            dict(zip(clusters, self.variables["ovn_verify_resources"]["results"])) if clusters else {},
+            self.variables["ovn_verify_clusters"]["clusters"],
             options.certificate_days,
             desired["northbound_endpoints"],
             desired["neutron_southbound_endpoints"],

@@ -207,10 +207,14 @@ class RoleAction(ActionBase, abc.ABC):
     def call_cluster(self, module: str, **arguments: t.Any) -> dict[str, t.Any]:
         """Return the result of a module for the Kubernetes cluster that the host stands for. Its kubeconfig may be in a vault."""
         access = self.options(ClusterAccess)
-        kubeconfig = access.kubeconfig or None
-        if isinstance(kubeconfig, str) and os.path.isfile(kubeconfig):
-            kubeconfig = str(self._loader.get_real_file(os.path.abspath(kubeconfig), decrypt=True))
+        kubeconfig = self.decrypted_kubeconfig(access.kubeconfig)
         return self.call(module, kubeconfig=kubeconfig, context=access.context or None, **arguments)
+
+    def decrypted_kubeconfig(self, kubeconfig: t.Any) -> t.Any:
+        """Return a kubeconfig, or the path of one, as modules take it; None if there is none."""
+        if isinstance(kubeconfig, str) and os.path.isfile(kubeconfig):
+            return str(self._loader.get_real_file(os.path.abspath(kubeconfig), decrypt=True))
+        return kubeconfig or None
 
     def apply_objects(self, objects: t.Sequence[dict[str, t.Any]], **options: t.Any) -> dict[str, t.Any]:
         """Apply objects to that cluster, or delete them with `state="absent"`, and wait until that is done."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import typing as t
 
 from .._base.databases import DATABASES
@@ -12,7 +13,7 @@ from .._base.inventory import address_of, as_list
 from .._ovsdb.endpoint import parse_endpoints
 from .endpoints import Listener, endpoints_of, run_directory_of, socket_of
 from .pki import secret_of
-from .variables import Hostvars, Variables, first_value, hosts_by_backend, is_true
+from .variables import Groups, Hostvars, Variables, first_value, hosts_by_backend, is_true, members_of
 
 FILES = ("private_key", "certificate", "ca_certificate")
 _LEAST_SECONDS = 1.0  # enough to read most databases, whatever the limits are
@@ -27,6 +28,29 @@ class ReportOptions:
     acknowledge: list[str]
     central_managed: bool
     query: str
+
+
+@dataclasses.dataclass(frozen=True)
+class HeartbeatOptions:
+    """Options with which a heartbeat is sent to machines."""
+
+    heartbeat_timeout: float
+
+
+@dataclasses.dataclass(frozen=True)
+class MemberOptions:
+    """Options with which a central host is asked; seconds. Those of a cluster are shared variables."""
+
+    timeout: float
+    wait_for: str
+    contents: bool
+    contents_timeout: float
+    addresses: bool
+    heartbeat_timeout: float
+    kubeconfig: t.Any
+    context: str
+    namespace: str
+    cluster_name: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,15 +111,15 @@ def _own_endpoints(options: VerifyOptions, hostvars: Hostvars, host: str, by_end
     return [str(endpoint) for endpoint in dict.fromkeys(parse_endpoints(given)) if endpoint.host == here]
 
 
-def _heartbeat(cluster: str, exposed: bool, asked_from: str) -> tuple[list[str], str]:
-    """Return which tasks send the heartbeat, and why it cannot be sent. To a cluster it was sent when its members were asked."""
+def _heartbeat(cluster: str, exposed: bool, asked_from: str) -> tuple[bool, str]:
+    """Return whether a central host has to send the heartbeat, and why it cannot be sent. To a cluster it was sent when its members were asked."""
     if cluster and not exposed:
-        return [], (
+        return False, (
             f"the control node reaches no database port of {cluster} (it is not there, or its Services are ClusterIP)"
         )
     if not cluster and not asked_from:
-        return [], "no central host could be asked"
-    return [] if cluster else ["heartbeat_host"], ""
+        return False, "no central host could be asked"
+    return not cluster, ""
 
 
 def _is_known_by_endpoints(options: VerifyOptions, hostvars: Hostvars) -> bool:
@@ -114,8 +138,8 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
     empty on machines. `members` are how many each database should have, None if others decide that; `raft_endpoints` and `only_endpoints` say how a control
     plane of others is asked. `wait_for` is what the heartbeat waits for: none, which writes nothing, where it is not ours.
     `northbound_endpoints` and `southbound_endpoints` are asked, `neutron_southbound_endpoints` are those without a role, and `ports` those of a control plane
-    in Kubernetes, as far as they can be reached from outside. `questions` are the files of tasks that send the heartbeat, and `heartbeat_problem` tells why
-    it cannot be sent. `limits` are seconds, of the first call on a central host and of a second one.
+    in Kubernetes, as far as they can be reached from outside. `sends_heartbeat` tells whether it has to be sent, and `heartbeat_problem` why
+    it cannot be. `limits` are seconds, of the first call on a central host and of a second one.
     """
     options = VerifyOptions.of(variables)
     # Each look into hostvars resolves all variables of the host, so one look has to do.
@@ -139,7 +163,7 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
     # Its ports outside the cluster are the ones that the control node can reach.
     exposed = (answer.get("southbound") or "") not in ("", answer.get("southbound_inside") or "")
     asked_from = _asks_first(options.central, hostvars)
-    questions, problem = _heartbeat(cluster, exposed, asked_from)
+    sends, problem = _heartbeat(cluster, exposed, asked_from)
     # Elsewhere, on localhost for example, the variable with the address may be undefined.
     own = host in options.central and not cluster
     # A control plane of others is asked from the control node, whose own sockets say nothing of it.
@@ -165,7 +189,7 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
         "neutron_southbound_endpoints": neutron,
         "ports": northbound + southbound if exposed else [],
         "exposed": exposed,
-        "questions": questions,
+        "sends_heartbeat": sends,
         "heartbeat_problem": problem,
         "limits": {call: dataclasses.asdict(limits) for call, limits in limits_of(variables)._asdict().items()},
     }
@@ -212,3 +236,36 @@ def limits_of(variables: Variables) -> CallLimits:
     return CallLimits(
         first, VerifyLimits(northd if northd > first.northd else 0.0, contents, int(host + max(northd, contents)))
     )
+
+
+def chassis_pairs(variables: Variables) -> list[dict[str, str]]:
+    """Return the key and certificate of a chassis that have to be read; none if the role ovn_hypervisor has found this very certificate as it should be,
+    earlier in the same run.
+    """
+    directory = "/etc/ovn/tls"
+    pair = {
+        "private_key": first_value(variables, "ovn_hypervisor_private_key", default=f"{directory}/chassis-key.pem"),
+        "certificate": first_value(variables, "ovn_hypervisor_certificate", default=f"{directory}/chassis-cert.pem"),
+        "ca_certificate": first_value(variables, "ovn_hypervisor_ca_certificate", default=f"{directory}/ca.pem"),
+    }
+    is_as_declared = not (variables.get("ovn_hypervisor_check") or {}).get("certificate_due", True)
+    declared = (variables.get("ovn_pki_declared") or {}).get("pairs") or ()
+    is_compared = is_as_declared and [one["certificate"] for one in declared] == [pair["certificate"]]
+    return [] if is_compared else [pair]
+
+
+def metadata_agent_pair(variables: Variables, host: str, groups: Groups) -> list[dict[str, str]]:
+    """Return the key and certificate of the metadata agent on a machine, none if it has no agent of ours: only c5c3.ovn.neutron renews it, and chooses
+    the machines in the same way.
+    """
+    if not first_value(variables, "ovn_metadata_agent_nova_host") or host in members_of(groups, "ovn_gateways"):
+        return []
+    file = str(first_value(variables, "ovn_metadata_agent_config_file", default="/etc/neutron/agent.ini"))
+    directory = f"{os.path.dirname(file)}/ovn-metadata-agent"
+    return [
+        {
+            "private_key": f"{directory}/chassis-key.pem",
+            "certificate": f"{directory}/chassis-cert.pem",
+            "ca_certificate": f"{directory}/ca.pem",
+        }
+    ]

@@ -75,7 +75,7 @@ def test_a_machine_on_which_the_call_fails(result: dict[str, t.Any], cause: str)
 
 
 def test_a_cluster_whose_certificate_cannot_be_read() -> None:
-    variables = {**CLUSTER, "ovn_verify_chassis": {"msg": "Forbidden"}}
+    variables = {**CLUSTER, "ovn_verify_chassis": {"certificates": [{"msg": "Forbidden"}]}}
     answer = report({"rack1": variables}, central=[], hypervisors=["rack1"], heartbeat=HEARTBEAT)
     assert "The certificate of chassis rack1 cannot be read: Forbidden." in answer["warnings"]
 

@@ -11,6 +11,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.contents import Con
 from ansible_collections.c5c3.ovn.plugins.module_utils._report.again import (
     databases_to_read_again,
     is_northd_connecting,
+    what_to_ask_again,
 )
 
 UNREAD = Contents(problem="it was not read within 5 s")
@@ -67,3 +68,28 @@ def test_northd(northds: list[tuple[bool | None, bool | None]], expected: bool) 
         {"northd": {"northbound_connected": one, "southbound_connected": other}} for one, other in northds
     ]
     assert is_northd_connecting([{}, FAILED, *infos]) is expected
+
+
+SHORT, ENOUGH = {"northd": 5.0, "contents": 5.0}, {"northd": 30.0, "contents": 60.0}
+CONNECTING = {"northd": {"northbound_connected": False}}
+SLOW = Answer("c1", "OVN_Southbound", contents=Contents(problem="it was not read within 5 s")).as_dict()
+UNREAD = {"raft": {"southbound": {"answers": [SLOW]}}}
+
+
+@pytest.mark.parametrize(
+    ("info", "first", "again", "needed", "databases"),
+    [
+        pytest.param({}, SHORT, ENOUGH, False, [], id="nothing"),
+        pytest.param(None, SHORT, ENOUGH, False, [], id="a host that was not asked"),
+        pytest.param(CONNECTING, SHORT, ENOUGH, True, [], id="a northd that connects"),
+        pytest.param(CONNECTING, SHORT, {**ENOUGH, "northd": 0.0}, False, [], id="a northd that is not awaited"),
+        pytest.param(UNREAD, SHORT, ENOUGH, True, ["southbound"], id="contents that need more time"),
+        pytest.param(UNREAD, ENOUGH, ENOUGH, False, [], id="contents that had all of the time"),
+    ],
+)
+def test_needed(
+    info: t.Any, first: dict[str, float], again: dict[str, float], needed: bool, databases: list[str]
+) -> None:
+    infos: list[dict[str, t.Any]] = [info or {}, {}]
+    found = what_to_ask_again(infos, {"first": first, "again": again})
+    assert found == {"needed": needed, "databases": databases}

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Read the state of the members on a central host, of northd, versions and certificates, and what a first call could not tell."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..module_utils._base.errors import OvnError
+from ..module_utils._report.again import what_to_ask_again
+from ..module_utils._roles.option_types import Specification
+from ..module_utils._roles.variables import first_value
+from ..module_utils._roles.verify import MemberOptions
+from ..plugin_utils._progress import print_while_waiting
+from ..plugin_utils._verify_action import VerifyAction
+from .ovn_central_info import awaited
+
+
+class ActionModule(VerifyAction):
+    """Everything in one call: a host that is dead costs one time limit. A call that fails is a result as well, of which the report tells."""
+
+    ARGUMENTS: t.ClassVar[Specification] = {"again": {"type": "bool", "default": False}}
+
+    def step(self) -> dict[str, t.Any]:
+        options, desired = self.options(MemberOptions, alone=True), self.desired()
+        if self.is_cluster():
+            return self._ask(self._cluster(options, desired))
+        asked = self._again(options, desired) if self.arguments["again"] else self._first(options, desired)
+        return {**self._ask(asked), "again_timeout": desired["limits"]["again"]["host"]}
+
+    def _ask(self, asked: dict[str, t.Any]) -> dict[str, t.Any]:
+        if not asked:
+            return {}
+        try:
+            with print_while_waiting(awaited(asked), self._task_vars):
+                return self.call("c5c3.ovn.ovn_central_info", **asked)
+        except OvnError as e:
+            return e.as_result()
+
+    def _first(self, options: MemberOptions, desired: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+        limits = desired["limits"]["first"]
+        addresses = desired["northbound_endpoints"] + desired["southbound_endpoints"]
+        return {
+            **self._connection_options(options, desired),
+            "endpoints": desired["own_endpoints"],
+            "addresses": addresses if options.addresses else [],
+            "wait_timeout": limits["northd"],
+            "record_directory": first_value(self.variables, "ovn_central_config_directory", default="/etc/c5c3-ovn"),
+            "raft": {
+                **self._raft(desired),
+                **({"expected_members": desired["members"]} if desired["members"] else {}),
+                "contents": options.contents,
+                "contents_timeout": limits["contents"],
+            },
+        }
+
+    def _again(self, options: MemberOptions, desired: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+        """Return what is asked a second time, on all hosts at the same time; nothing if the first call has told everything.
+
+        What was written meanwhile changed the log index of the members that were read later, and what takes long has its time now.
+        """
+        infos = [self.hostvars[host].get("ovn_verify_info") or {} for host in self.variables["ansible_play_hosts"]]
+        again = what_to_ask_again(infos, desired["limits"])
+        if not again["needed"]:
+            return {}
+        limits = desired["limits"]["again"]
+        return {
+            **self._connection_options(options, desired),
+            "wait_timeout": limits["northd"],
+            "raft": {
+                **self._raft(desired),
+                "databases": again["databases"],
+                "contents": True,
+                "contents_timeout": limits["contents"],
+            },
+        }
+
+    def _connection_options(self, options: MemberOptions, desired: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+        return {"run_directory": desired["run_directory"], **desired["files"], "timeout": options.timeout}
+
+    def _raft(self, desired: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+        endpoints = desired["raft_endpoints"]
+        return {
+            "member": self.host,
+            **({"endpoints": endpoints} if endpoints else {}),
+            "only_endpoints": desired["only_endpoints"],
+        }
+
+    def _cluster(self, options: MemberOptions, desired: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+        """Return what a whole control plane is asked: every member and northd by a command in its pod. The heartbeat goes from the control node through the
+        ports that hypervisors use: what works here, works for them.
+        """
+        heartbeat = {
+            "northbound": desired["northbound_endpoints"],
+            "southbound": desired["southbound_endpoints"],
+            "wait_for": options.wait_for,
+            "timeout": options.heartbeat_timeout,
+        }
+        found = self.variables.get("ovn_verify_cluster") or {}
+        return {
+            "kubeconfig": options.kubeconfig or None,
+            "context": options.context or None,
+            "namespace": options.namespace,
+            "cluster": options.cluster_name,
+            "endpoints": desired["ports"],
+            "tls_secret": desired["tls_secret"] if desired["files"] else None,
+            "ca_config_map": found.get("ca_config_map") or None,
+            "timeout": options.timeout,
+            "raft": {"contents": options.contents, "contents_timeout": options.contents_timeout},
+            "heartbeat": heartbeat if desired["exposed"] else None,
+        }
