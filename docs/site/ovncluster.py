@@ -46,8 +46,11 @@ def default_of(schema: dict[str, Any]) -> str:
 Schemas = dict[str, dict[str, Any]]
 
 
+LONG = 60  # characters of a text that is written once
+
+
 def items(schema: dict[str, Any], path: str = "", seen: dict[str, tuple[str, Schemas]] | None = None) -> Iterator[str]:
-    """Yield the line of each field, after a dictionary those of its fields, unless an earlier one has the same but for defaults."""
+    """Yield the line of each field, after a dictionary those of its fields, unless an earlier one has the same but for defaults. Long texts come once."""
     seen = {} if seen is None else seen
     for name, field in schema.get("properties", {}).items():
         place = f"{path}.{name}" if path else name
@@ -57,7 +60,10 @@ def items(schema: dict[str, Any], path: str = "", seen: dict[str, tuple[str, Sch
         below = below_of(field)
         fields = json.dumps(without_defaults(below), sort_keys=True)
         like = f" {like_earlier(below, *seen[fields])}" if fields in seen else ""
-        yield f"- `{place}`{f' ({details})' if details else ''}{described}{like}"
+        text = f"{f' ({details})' if details else ''}{described}{like}"
+        equal = f".{name}{text}" if len(text) > LONG else ""
+        yield f"- `{place}`: as `{seen[equal][0]}`." if equal in seen else f"- `{place}`{text}"
+        seen.setdefault(equal or place, (place, below))
         for part, inner in below.items() if not like else ():
             if "properties" in inner:
                 seen[fields] = place, below

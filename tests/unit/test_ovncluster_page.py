@@ -40,6 +40,19 @@ def test_fields_of_dictionaries_and_lists_have_lines_of_their_own(program: Modul
     ]
 
 
+def test_long_text_is_written_once(program: ModuleType) -> None:
+    text = "How many nodes an update restarts at a time, as a number or as a percentage."
+    group = {"type": "object", "properties": {"limit": {"type": "string", "description": text}}}
+    own = {"type": "object", "properties": {**group["properties"], "tag": {"type": "string", "description": "Tag."}}}
+    assert list(program.items({"properties": {"a": group, "b": own}})) == [
+        "- `a`",
+        f"- `a.limit` (string): {text}",
+        "- `b`",
+        "- `b.limit`: as `a.limit`.",
+        "- `b.tag` (string): Tag.",
+    ]
+
+
 def test_equal_fields_are_listed_once(program: ModuleType) -> None:
     image = {
         "type": "object",
