@@ -43,6 +43,7 @@ class Site:
         self.longest_tunnel_gap = 1.0 if suite == "bookworm" else 0.0
         self.state = pathlib.Path("/var/tmp/c5c3-ovn-test-datapath")
         self.has_kernel = kind != "userspace"
+        self.guest = "2001:2::0:2" if kind == "ipv6" else "198.18.0.2"  # on hypervisor2, by c5c3.ovn.ping
         self.ports = 0  # without a guest
         self.seen: list[str] = []  # a line for each event
         self._environment = {
@@ -174,8 +175,10 @@ def flow_count(site: Site) -> int:
 def watch(site: Site, name: str, command: str, seconds: float = 25) -> Seen:
     """Run the command on hypervisor1 under the guests' traffic, print what they noticed, and fail if the tunnels' device was away for too long."""
     before = flow_count(site)
-    stream = f"python3 /run/stream.py send 198.18.0.2 5001 {seconds} {STEP}"
-    site.on("hypervisor1", "ip netns exec c5c3-ping ping -q -c 3 -W 5 198.18.0.2")  # ARP, and the switches learn
+    stream = f"python3 /run/stream.py send {site.guest} 5001 {seconds} {STEP}"
+    site.on(
+        "hypervisor1", f"ip netns exec c5c3-ping ping -q -c 3 -W 5 {site.guest}"
+    )  # ARP or ND, and the switches learn
     traffic = site.start("hypervisor1", f"ip netns exec c5c3-ping {stream}")
     monitor = "systemd-run --quiet --collect --unit=links --property=StandardOutput=file:/run/links ip -ts monitor link"
     # A watch that failed has left its unit.

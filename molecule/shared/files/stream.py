@@ -18,9 +18,9 @@ LINE = 8
 SO_RCVBUFFORCE = 33  # socket(7); Python has no name for it
 
 
-def datagram_socket() -> socket.socket:
+def datagram_socket(family: int) -> socket.socket:
     """Return one with a large buffer: a receiver that waits for its processor must not count as a lossy network. A packet takes up to 64 KiB of it."""
-    datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    datagrams = socket.socket(family, socket.SOCK_DGRAM)
     with contextlib.suppress(PermissionError):
         datagrams.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 28)
     return datagrams
@@ -32,9 +32,10 @@ def echo_datagrams(datagrams: socket.socket) -> None:
 
 
 def serve(port: int) -> None:
-    listener = socket.create_server(("", port), family=socket.AF_INET)
+    listener = socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
     listener.settimeout(300)
-    datagrams = datagram_socket()
+    datagrams = datagram_socket(socket.AF_INET6)
+    datagrams.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
     datagrams.bind(("", port))
     threading.Thread(target=echo_datagrams, args=(datagrams,), daemon=True).start()
     while True:
@@ -48,7 +49,7 @@ def send(address: str, port: int, seconds: float, step: float = 0.02) -> None:
     connection = socket.create_connection((address, port), timeout=10)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.settimeout(30)
-    datagrams = datagram_socket()
+    datagrams = datagram_socket(connection.family)
     datagrams.connect((address, port))
     number = int(seconds / step)
     arrived: list[float] = []
