@@ -24,7 +24,7 @@ from ..module_utils._roles.central_check import (
 from ..module_utils._roles.central_plan import sizes_matter
 from ..module_utils._roles.hypervisor_check import refuse
 from ..module_utils._roles.option_types import Specification
-from ..module_utils._roles.packages import IN_A_CHECK, PackagesOptions, packages_plan
+from ..module_utils._roles.packages import PackagesOptions, PackagesRequest, packages_plan
 from ..module_utils._roles.variables import Variables
 from ..plugin_utils._role_action import RoleAction
 
@@ -55,32 +55,35 @@ class ActionModule(RoleAction):
     def _check(self, options: CentralCheckOptions) -> dict[str, t.Any]:
         refuse([problem] if (problem := membership_problem(self.host, options, self.groups, self.hostvars)) else [])
         machine = self._desired(options, {})
-        packages = self.options(PackagesOptions, "ovn_packages", ovn_packages_names=machine.packages)
+        packages = self.options(PackagesOptions, "ovn_packages")
         questions = host_questions(machine, options, packages.versions, self._certificates())
         found = self.call("c5c3.ovn.ovn_host_info", **questions)
         machine = self._desired(options, {}, found)
-        plan = self._packages_plan(options, machine, packages, found)
+        request = PackagesRequest(
+            names=machine.packages,
+            files=machine.distribution["files"],
+            downgrade_option="ovn_central_allow_package_downgrade",
+            allow_downgrade=options.allow_package_downgrade,
+            equal_on=[] if options.allow_mixed_versions else central_members(options.members, self.groups),
+        )
+        plan = self._packages_plan(machine, request, packages, found)
         judged = judge_central(self.host, machine, options, found, plan, self.variables)
         if judged["problems"]:
             raise Refused("\n".join(judged["problems"]))
-        return {**described_central(machine), **judged, "warnings": plan.get("warnings") or []}
+        return {
+            **described_central(machine),
+            **judged,
+            "packages_request": {**dataclasses.asdict(request), "compared": True},  # before the lock, by the plan
+            "warnings": plan.get("warnings") or [],
+        }
 
     def _packages_plan(
-        self, options: CentralCheckOptions, machine: DesiredCentral, packages: PackagesOptions, found: Variables
+        self, machine: DesiredCentral, request: PackagesRequest, packages: PackagesOptions, found: Variables
     ) -> dict[str, t.Any]:
         """Return the plan of the packages. An adoption installs nothing, so a hold or a version that a rollout would refuse is no reason to stop it."""
         if machine.adopt or "packages" in (self.variables.get("ansible_skip_tags") or ()):
             return {}
-        packages = dataclasses.replace(
-            packages,
-            names=machine.packages,
-            files=machine.distribution["files"],
-            allow_downgrade=options.allow_package_downgrade,
-            downgrade_option="ovn_central_allow_package_downgrade",
-            equal_on=central_members(options.members, self.groups),
-            allow_mixed_versions=options.allow_mixed_versions,
-        )
-        return packages_plan(found["packages"], packages, self.host, self.variables, IN_A_CHECK)
+        return packages_plan(found["packages"], request, packages, self.host, self.variables)
 
     def _again(self, options: CentralCheckOptions, *, compare: bool) -> dict[str, t.Any]:
         """Return the check with the sizes of the databases, which are known by now; with `compare`, what they and a package source add is compared."""

@@ -18,7 +18,7 @@ from ..module_utils._roles.central_plan import (
     plan_round,
 )
 from ..module_utils._roles.option_types import Specification
-from ..module_utils._roles.packages import PackagesOptions, mixed_versions_problem
+from ..module_utils._roles.packages import mixed_versions_problem
 from ..module_utils._roles.variables import Variables
 from ..plugin_utils._progress import print_lines
 from ..plugin_utils._role_action import RoleAction
@@ -28,7 +28,6 @@ class ActionModule(RoleAction):
     """Before the first change, a rule that forbids one database to go on stops the whole run. In the rounds the other database goes on."""
 
     ROLE = "ovn_central"
-    ALSO = ("ovn_packages",)
     ARGUMENTS: t.ClassVar[Specification] = {
         "phase": {
             "type": "str",
@@ -84,12 +83,10 @@ class ActionModule(RoleAction):
         return {**plan, "lines": lines}
 
     def _packages_problem(self, members: list[str], checks: dict[str, Variables]) -> str:
-        plans = {host: check["packages_plan"] for host, check in checks.items()}
+        plans = {host: check["packages_plan"] for host, check in checks.items() if host in members}
         if not any(plan.get("compare") for plan in plans.values()):
             return ""
-        given = {"ovn_packages_names": [], "ovn_packages_equal_on": members}
-        options = self.options(PackagesOptions, "ovn_packages", alone=True, **given)
-        return mixed_versions_problem(plans, options, refreshed=False)
+        return mixed_versions_problem(plans, refreshed=False)
 
     def _witnesses(self, members: list[str]) -> tuple[list[str], str]:
         found = self._results("ovn_central_searched").values()

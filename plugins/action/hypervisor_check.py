@@ -22,7 +22,7 @@ from ..module_utils._roles.hypervisor_cluster import (
     hypervisors_problem,
     variables_for_machines,
 )
-from ..module_utils._roles.packages import IN_A_CHECK, PackagesOptions, packages_plan
+from ..module_utils._roles.packages import PackagesOptions, PackagesRequest, packages_plan
 from ..plugin_utils._hypervisor_action import HypervisorAction
 
 
@@ -63,23 +63,23 @@ class ActionModule(HypervisorAction):
         if not present:  # a machine that is removed is not compared, and one that is dead not contacted
             described = described_machine(machine, options)
             return {**described, **asks, "warnings": [], "removed_chassis": machine.chassis.system_id}
-        packages = self.options(PackagesOptions, "ovn_packages", ovn_packages_names=machine.packages)
+        packages = self.options(PackagesOptions, "ovn_packages")
         declared = self.variables.get("ovn_pki_declared") or {}
         found = self.call(
             "c5c3.ovn.ovn_host_info",
             **host_questions(machine, options, packages.versions, declared.get("pairs") or []),
         )
         machine = desired_machine(*place, found=found)
-        packages = dataclasses.replace(
-            packages,
+        request = PackagesRequest(
             names=machine.packages,
             files=machine.distribution["files"],
-            allow_downgrade=options.allow_package_downgrade,
             downgrade_option="ovn_hypervisor_allow_package_downgrade",
+            allow_downgrade=options.allow_package_downgrade,
         )
-        plan = packages_plan(found["packages"], packages, self.host, self.variables, IN_A_CHECK)
+        plan = packages_plan(found["packages"], request, packages, self.host, self.variables)
         described = described_machine(machine, options)
         judged = judge_machine(self.host, machine, options, found, plan, self.variables)
+        described["packages_request"] = dataclasses.asdict(request)
         result = {**described, **asks, **judged, "warnings": [*described["warnings"], *plan["warnings"]]}
         if judged["problems"]:
             raise Refused("\n".join(judged["problems"]), **result)

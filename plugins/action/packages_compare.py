@@ -7,19 +7,21 @@ import typing as t
 
 from ..module_utils._base.errors import Refused
 from ..module_utils._roles.option_types import Specification
-from ..module_utils._roles.packages import PackagesOptions, mixed_versions_problem
+from ..module_utils._roles.packages import mixed_versions_problem
 from ..plugin_utils._role_action import RoleAction
 
 
 class ActionModule(RoleAction):
     ROLE = "ovn_packages"
-    ARGUMENTS: t.ClassVar[Specification] = {"refreshed": {"type": "bool", "default": False}}
+    ARGUMENTS: t.ClassVar[Specification] = {
+        "hosts": {"type": "list", "elements": "str", "required": True},
+        "refreshed": {"type": "bool", "default": False},
+    }
     _requires_connection = False
 
     def step(self) -> dict[str, t.Any]:
-        options = self.options(PackagesOptions)
-        plans = {host: self.hostvars[host].get("ovn_packages_plan") for host in options.equal_on}
-        problem = mixed_versions_problem(plans, options, refreshed=self.arguments["refreshed"])
+        plans = {host: self.hostvars[host].get("ovn_packages_plan") for host in self.arguments["hosts"]}
+        problem = mixed_versions_problem(plans, refreshed=self.arguments["refreshed"])
         if problem:
             raise Refused(f"{problem} No package was changed.")
         return {}

@@ -6,12 +6,12 @@ A new step is a file in `plugins/action`, named after role and step, and its doc
 
     class ActionModule(RoleAction):
         ROLE = "ovn_packages"                                            # whose meta/argument_specs.yml declares the options
-        ARGUMENTS: t.ClassVar[Specification] = {"refreshed": {"type": "bool", "default": False}}   # of the task, no options of users
+        ARGUMENTS: t.ClassVar[Specification] = {"names": {"type": "list", "required": True}}   # of the task, no options of users
 
         def step(self) -> dict[str, t.Any]:
             options = self.options(PackagesOptions)                       # a dataclass of `_roles` without defaults
-            found = self.call("c5c3.ovn.ovn_packages_info", packages=options.names)
-            return packages_plan(found, options, refreshed=self.arguments["refreshed"])
+            found = self.call("c5c3.ovn.ovn_packages_info", packages=self.arguments["names"])
+            return packages_plan(found, options)
 
 The task registers what `step` returns, and later tasks read nothing else: `register: ovn_packages_plan`, `when: ovn_packages_plan.due`.
 An `OvnError` becomes the failure of the task, with its `details` in the result. Whoever decides is a pure function in `module_utils/_roles`;

@@ -129,6 +129,11 @@ class AptWorld:
         return {str(path): path.stat().st_mtime_ns for path in files if path.name not in ("lock", "lock-frontend")}
 
 
+def request_of(names: list[str] | str, **more: t.Any) -> dict[str, t.Any]:
+    """What a role asks of ovn_packages."""
+    return {"names": names, "downgrade_option": "ovn_allow_downgrade", **more}
+
+
 class Play:
     """Plays on this host, as ansible-playbook runs them. `changed` are the names of the tasks that changed something."""
 
@@ -138,12 +143,12 @@ class Play:
         self.changed: list[str] = []
         self.output = ""
 
-    def __call__(self, *arguments: str, **variables: t.Any) -> bool:
+    def __call__(self, *arguments: str, request: t.Mapping[str, t.Any] | None = None, **variables: t.Any) -> bool:
         """Run the role ovn_packages; the answer says whether that went well."""
         return self.run(
             [{"hosts": "all", "gather_facts": False, "roles": ["c5c3.ovn.ovn_packages"]}],
             *arguments,
-            ovn_packages_names=NAMES,
+            _ovn_packages_request=request_of(NAMES, **(request or {})),
             **variables,
         )
 

@@ -211,9 +211,9 @@ def test_a_downgrade_is_refused_until_it_is_allowed(world: AptWorld, play: Play)
     options = {"ovn_packages_versions": {"ovn-*": OLD}}
     assert not play(**options)
     assert f"ovn-host on h1 is {NEW}, and {OLD} is older" in play.output
-    assert "ovn_packages_allow_downgrade=true" in play.output
+    assert "ovn_allow_downgrade=true" in play.output
     assert world.fingerprint() == before
-    assert play(**options, ovn_packages_allow_downgrade=True), play.output
+    assert play(**options, request={"allow_downgrade": True}), play.output
     assert world.installed["ovn-host"] == world.installed["ovn-common"] == OLD
 
 
@@ -294,11 +294,10 @@ def test_hosts_that_have_to_be_equal(world: AptWorld, play: Play) -> None:
     world.add_source()
     world.refresh()
     pins = {"ovn_packages_versions": {"ovn-*": "{{ '" + OLD + "' if inventory_hostname == 'h1' else '" + NEW + "' }}"}}
-    equal = {"hosts": "h1,h2", "ovn_packages_equal_on": ["h1", "h2"]}
-    assert not play(**pins, **equal)
+    assert not play(**pins, hosts="h1,h2", request={"equal_on": ["h1", "h2"]})
     assert "ovn-host would be 23.03.1 on h1 and 25.03.0 on h2" in play.output
     assert world.installed == {}
-    assert play("--check", **pins, **equal, ovn_packages_allow_mixed_versions=True), play.output
+    assert play("--check", **pins, hosts="h1,h2"), play.output
 
 
 def test_a_repository_that_is_signed_by_a_key_in_the_inventory(world: AptWorld, play: Play) -> None:

@@ -52,8 +52,13 @@ def test_a_role_installs_its_packages_in_the_declared_versions(
     assert role(**pins), play.output
     assert set(released.installed) == set(released.held) == expected
     assert released.installed["ovn-common"] == OLD
-    assert role(**pins), play.output
-    assert play.changed == []
+    for mixed in (False, True):
+        assert role(**pins, ovn_central_allow_mixed_versions=mixed), play.output
+        assert play.changed == []
+        compared = (
+            "ok: [h1]" in play.output.partition("Check that the hosts get equal versions]")[2].partition("TASK")[0]
+        )
+        assert compared == (name == "central" and not mixed), play.output
 
 
 def test_a_version_in_the_list_of_packages_counts_also_where_the_programs_are(released: AptWorld, play: Play) -> None:

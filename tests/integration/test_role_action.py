@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typing as t
 
-from _apt_world import NAMES, AptWorld, Play
+from _apt_world import NAMES, AptWorld, Play, request_of
 
 STEP = {
     "name": "Plan",
-    "c5c3.ovn.packages_plan": {"source_directory": "/nowhere"},
+    "c5c3.ovn.packages_plan": {"request": request_of(NAMES), "source_directory": "/nowhere"},
     "register": "ovn_packages_plan",
 }
 SHOW = {"name": "Show", "ansible.builtin.debug": {"msg": "{{ ovn_packages_plan | to_json }}"}}
@@ -20,12 +20,11 @@ def play_of(*tasks: dict[str, t.Any], **keywords: t.Any) -> list[dict[str, t.Any
 
 def test_all_problems_are_one_failure(world: AptWorld, play: Play) -> None:
     keywords = {"vars": {"ovn_packages_versions": "{{ nowhere }}"}}
-    options = {"ovn_packages_hold": "", "ovn_packages_allow_downgrade": "perhaps"}
+    options = {"ovn_packages_hold": "", "ovn_packages_repository": {"urls": "http://mirror"}, "ovn_packages_proxy": [1]}
     assert not play.run(play_of(STEP, **keywords), **options)
     problems = [
-        "ovn_packages_names of h1 is missing. Give a list (str).",
         "ovn_packages_versions of h1 cannot be rendered",
-        'ovn_packages_allow_downgrade of h1 is "perhaps", which is not allowed: give true or false.',
+        "ovn_packages_repository of h1 is \"{'urls': 'http://mirror'}\", which is not allowed: give a dictionary (",
     ]
     found = [play.output.find(problem) for problem in problems]
     assert found == sorted(found), play.output
@@ -38,9 +37,10 @@ def test_values_are_rendered_where_the_task_sees_them(world: AptWorld, play: Pla
     world.release("1-1")
     world.add_source()
     world.refresh()
-    step = {**STEP, "vars": {"ovn_packages_names": "{{ all_names[:1] }}"}}
+    request = request_of("{{ all_names[:1] }}")
+    step = {**STEP, "c5c3.ovn.packages_plan": {"request": request, "source_directory": "/nowhere"}}
     keywords = {"vars": {"all_names": NAMES, "ovn_packages_versions": {"{{ 'ovn-*' }}": "{{ version }}"}}}
-    assert play.run(play_of(step, SHOW, **keywords), version="1-*", ovn_packages_allow_downgrade=""), play.output
+    assert play.run(play_of(step, SHOW, **keywords), version="1-*", ovn_packages_repository=""), play.output
     assert '"install": ["ovn-host=1-1", "ovn-common=1-1"]' in play.output.replace("\\", "").replace("\n", " "), (
         play.output
     )
@@ -49,7 +49,7 @@ def test_values_are_rendered_where_the_task_sees_them(world: AptWorld, play: Pla
 
 def test_module_that_fails_fails_the_step(world: AptWorld, play: Play) -> None:
     (world.root / "var/lib/dpkg/status").write_text("Version: 1\n\n")
-    assert not play.run(play_of(STEP), ovn_packages_names=NAMES)
+    assert not play.run(play_of(STEP))
     assert "dpkg-query --show failed" in play.output
     assert "Traceback" not in play.output
 
@@ -59,7 +59,6 @@ def test_interpreter_is_discovered_once(world: AptWorld, play: Play) -> None:
     show = {"ansible.builtin.debug": {"msg": "found {{ ansible_facts.discovered_interpreter_python is defined }}"}}
     assert play.run(
         play_of(STEP, show),
-        ovn_packages_names=NAMES,
         ansible_python_interpreter="auto_silent",
         ansible_interpreter_python_fallback=["/usr/bin/python3"],
     ), play.output
@@ -70,8 +69,8 @@ def test_variable_of_another_host_is_named_if_it_cannot_be_rendered(world: AptWo
     folder = world.root / "host_vars"
     folder.mkdir()
     (folder / "h2.yml").write_text("ovn_packages_plan: '{{ nowhere }}'\nunread: '{{ nowhere }}'\n")
-    compare = {"c5c3.ovn.packages_compare": {}, "run_once": True, "vars": {"ovn_packages_equal_on": "{{ compared }}"}}
-    options: dict[str, t.Any] = {"hosts": "h1,h2", "ovn_packages_names": NAMES}
+    compare = {"c5c3.ovn.packages_compare": {"hosts": "{{ compared }}"}, "run_once": True}
+    options: dict[str, t.Any] = {"hosts": "h1,h2"}
     assert play.run(play_of(compare), **options, compared=["h1"]), play.output
     assert not play.run(play_of(compare), **options, compared=["h1", "h2"])
     assert "ovn_packages_plan of h2 cannot be rendered" in play.output

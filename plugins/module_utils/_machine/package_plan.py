@@ -34,7 +34,7 @@ class Policy:
     host: str
     hold: bool | None = None
     allow_downgrade: bool = False
-    downgrade_option: str = "ovn_packages_allow_downgrade"
+    downgrade_option: str = ""  # that would allow it, if there is one
     refreshed: bool = False
 
 
@@ -174,9 +174,10 @@ def _unobtainable(name: str, package: Package, pattern: str, host: str) -> str:
 
 
 def _downgrade(name: str, installed: str, to: str, policy: Policy) -> str:
+    accept = f", or accept it with {policy.downgrade_option}=true for one run" if policy.downgrade_option else ""
     return (
         f"{name} on {policy.host} is {installed}, and {to} is older. It is not downgraded, because what a newer server has written an older one may not "
-        f"read: a schema cannot go back. Correct the version, or accept it with {policy.downgrade_option}=true for one run."
+        f"read: a schema cannot go back. Correct the version{accept}."
     )
 
 

@@ -299,8 +299,6 @@ def described_central(machine: DesiredCentral) -> dict[str, t.Any]:
             "services": joined(machine.units.northd, machine.units.observer),
         },
         "masked_units": machine.distribution["masked_units"],
-        "distribution_files": machine.distribution["files"],
         "appctl": machine.distribution["appctl"],
-        "packages": machine.packages,
         "firewall": machine.firewall,
     }

@@ -344,7 +344,6 @@ def described_machine(machine: DesiredMachine, options: HypervisorOptions) -> di
         "desired": {
             **{name: machine.state[name] for name in names},
             "unit_files": machine.unit_files,
-            "packages": machine.packages,
         },
         "distribution": {name: machine.distribution[name] for name in data_names},
         "unit": machine.unit,

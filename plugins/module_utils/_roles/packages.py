@@ -13,46 +13,52 @@ from .variables import Variables, is_true
 
 _OF_ROLES = ("ovn_central_packages", "ovn_hypervisor_packages", "ovn_pki_packages")  # packages, or a text with commas
 
-# The arguments of `packages_plan` where a role checks a host before its first change
-IN_A_CHECK: Variables = {
-    "refreshed": False,
-    "compared": False,
-    "source_directory": "/etc/apt/sources.list.d",
-}
-
 
 @dataclasses.dataclass(frozen=True)
 class PackagesOptions:
-    """The options of the role. `files` prove that packages are there where apt cannot say it."""
+    """The options of the role, which an inventory sets for the packages of all roles."""
 
-    names: list[str]
     versions: dict[str, t.Any]
     hold: t.Any  # a boolean, or empty: holds are left alone
     repository: dict[str, t.Any]
-    allow_downgrade: bool
-    downgrade_option: str
-    equal_on: list[str]
-    allow_mixed_versions: bool
-    files: list[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class PackagesRequest:
+    """What a role asks for its packages, the argument `request` of `packages_plan`."""
+
+    names: list[str]
+    files: list[str]  # prove that packages are there where apt cannot say it
+    downgrade_option: str  # of the role, which messages name
+    allow_downgrade: bool = False
+    equal_on: list[str] = dataclasses.field(default_factory=list)  # hosts that have to get equal versions
+    compared: bool = False  # by the same run, with the lists that the hosts had then
 
 
 def packages_plan(
-    found: Variables, options: PackagesOptions, host: str, variables: Variables, arguments: Variables
+    found: Variables,
+    request: PackagesRequest,
+    options: PackagesOptions,
+    host: str,
+    variables: Variables,
+    *,
+    refreshed: bool = False,
+    source_directory: str = "/etc/apt/sources.list.d",
 ) -> dict[str, t.Any]:
     """Return what a run does with the packages of one host, see `plan_packages`; `found` is the answer of `ovn_packages_info`.
 
-    `arguments` and result are those of `plugins/modules/packages_plan.yml`. The versions of the inventory serve all roles, so a key also counts if it
-    matches one of their packages, which are in `variables`.
+    The result is that of `plugins/modules/packages_plan.yml`. The versions of the inventory serve all roles, so a key also counts if it matches one of
+    their packages, which are in `variables`.
     """
     hold = None if options.hold == "" else is_true({"ovn_packages_hold": options.hold}, "ovn_packages_hold")
     desired = found["desired"]
     role_packages = [name for option in _OF_ROLES for name in as_list(variables.get(option) or [])]
     known = [*PACKAGES, *role_packages, *desired, *found["packages"]]
-    source = source_file(options.repository, arguments["source_directory"])
+    source = source_file(options.repository, source_directory)
     common = {
         "manager": found["manager"],
         "source_files": [{"path": source[0], "content": source[1]}] if source else [],
-        "compare": bool(options.equal_on) and not options.allow_mixed_versions,
+        "compare": bool(request.equal_on),
         "pinned": bool(options.versions),
         "warnings": [
             f'The key "{key}" of ovn_packages_versions matches no package, so it pins nothing. Correct or remove it.'
@@ -60,20 +66,20 @@ def packages_plan(
         ],
     }
     if found["manager"] == "apt":
-        policy = Policy(host, hold, options.allow_downgrade, options.downgrade_option, arguments["refreshed"])
+        policy = Policy(host, hold, request.allow_downgrade, request.downgrade_option, refreshed)
         packages = {name: Package(**values) for name, values in found["packages"].items()}
         plan = plan_packages(packages, desired, policy, found["interrupted"])
         due = any(plan[part] for part in ("install", "hold", "unhold", "repair"))
         # Between a check and its installation the lists of single hosts may have become newer.
-        compare = common["compare"] and not (arguments["compared"] and plan["install"])
+        compare = common["compare"] and not (request.compared and not refreshed and plan["install"])
         return {**plan, **common, "compare": compare, "due": due}
-    return {**_plan_without_apt(found, options, host, hold), **common}
+    return {**_plan_without_apt(found, request, host, hold), **common}
 
 
-def _plan_without_apt(found: Variables, options: PackagesOptions, host: str, hold: bool | None) -> dict[str, t.Any]:
+def _plan_without_apt(found: Variables, request: PackagesRequest, host: str, hold: bool | None) -> dict[str, t.Any]:
     """Return the plan for a package manager that says nothing about versions: packages are missing if one of `files` is."""
     desired = found["desired"]
-    missing = list(desired) if set(options.files) - set(found["paths"]) else []
+    missing = list(desired) if set(request.files) - set(found["paths"]) else []
     pinned = [f"{name}={version}" for name, version in desired.items() if version]
     asked = [
         *([f"the versions {', '.join(pinned)}"] if pinned else []),
@@ -94,12 +100,11 @@ def _plan_without_apt(found: Variables, options: PackagesOptions, host: str, hol
     }
 
 
-def mixed_versions_problem(plans: t.Mapping[str, t.Any], options: PackagesOptions, *, refreshed: bool) -> str:
-    """Return which packages would differ between the hosts of `equal_on`, and what to do; empty if none would. `plans` are those of the hosts, if any.
+def mixed_versions_problem(plans: t.Mapping[str, t.Any], *, refreshed: bool) -> str:
+    """Return which packages would differ between these hosts, and what to do; empty if none would. A host without a plan has None.
 
     Lists of different ages have different candidates, so what is not pinned is judged once the lists of those hosts that install something are refreshed.
     """
-    plans = {host: plans.get(host) for host in options.equal_on}
     planned = {host: plan for host, plan in plans.items() if plan and "targets" in plan}  # not of a host that failed
     pinned = any(plan.get("pinned") for plan in planned.values())
     if not (refreshed or pinned or not any(plan["install"] for plan in planned.values())):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 import pytest
@@ -9,8 +10,8 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import packages
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.packages import (
-    IN_A_CHECK,
     PackagesOptions,
+    PackagesRequest,
     mixed_versions_problem,
 )
 
@@ -24,25 +25,17 @@ FOUND: dict[str, t.Any] = {
 ELSEWHERE = {**FOUND, "manager": "", "packages": {}, "paths": ["/usr/bin/there"]}
 
 
-def options_with(**options: t.Any) -> PackagesOptions:
-    defaults: dict[str, t.Any] = {
-        "names": ["ovn-host"],
-        "versions": {},
-        "hold": "",
-        "repository": {},
-        "allow_downgrade": False,
-        "downgrade_option": "ovn_packages_allow_downgrade",
-        "equal_on": [],
-        "allow_mixed_versions": False,
-        "files": [],
-    }
-    return PackagesOptions(**{**defaults, **options})
+REQUEST: dict[str, t.Any] = {"names": ["ovn-host"], "files": [], "downgrade_option": "ovn_allow_downgrade"}
 
 
 def packages_plan(
     found: dict[str, t.Any], variables: dict[str, t.Any] | None = None, **options: t.Any
 ) -> dict[str, t.Any]:
-    return packages.packages_plan(found, options_with(**options), "h1", variables or {}, IN_A_CHECK)
+    names = {field.name for field in dataclasses.fields(PackagesOptions)}
+    own = {"versions": {}, "hold": "", "repository": {}, **{name: options.pop(name) for name in names & set(options)}}
+    arguments = {name: options.pop(name) for name in {"refreshed"} & set(options)}
+    request = PackagesRequest(**{**REQUEST, **options})
+    return packages.packages_plan(found, request, PackagesOptions(**own), "h1", variables or {}, **arguments)
 
 
 @pytest.mark.parametrize(
@@ -94,21 +87,21 @@ def test_source_file_of_a_repository_is_in_the_plan() -> None:
     assert not plan["due"]
 
 
+@pytest.mark.parametrize(("equal_on", "expected"), [([], False), (["a"], True)])
+def test_plans_are_compared_if_hosts_have_to_be_equal(equal_on: list[str], expected: bool) -> None:
+    assert packages_plan(FOUND, equal_on=equal_on)["compare"] is expected
+
+
 @pytest.mark.parametrize(
-    ("equal_on", "allowed", "expected"), [([], False, False), (["a"], False, True), (["a"], True, False)]
+    ("installed", "refreshed", "compare"), [("", False, False), ("", True, True), ("1-1", False, True)]
 )
-def test_plans_are_compared_unless_mixed_versions_are_allowed(
-    equal_on: list[str], allowed: bool, expected: bool
+def test_versions_that_were_compared_are_not_compared_with_other_lists(
+    installed: str, refreshed: bool, compare: bool
 ) -> None:
-    assert packages_plan(FOUND, equal_on=equal_on, allow_mixed_versions=allowed)["compare"] is expected
-
-
-@pytest.mark.parametrize(("installed", "compare"), [("", False), ("1-1", True)])
-def test_versions_that_were_compared_are_not_compared_with_other_lists(installed: str, compare: bool) -> None:
     """Between a check and the installation the lists of one host may have been refreshed."""
     package = {"installed": installed, "held": False, "needs": {}, "candidate": "1-1", "obtainable": {"1-1": {}}}
-    found, arguments = {**FOUND, "packages": {"ovn-host": package}}, {**IN_A_CHECK, "compared": True}
-    plan = packages.packages_plan(found, options_with(equal_on=["a"]), "a", {}, arguments)
+    found = {**FOUND, "packages": {"ovn-host": package}}
+    plan = packages_plan(found, equal_on=["a"], compared=True, refreshed=refreshed)
     assert (bool(plan["install"]), plan["compare"]) == (not installed, compare)
 
 
@@ -124,7 +117,7 @@ def test_versions_that_were_compared_are_not_compared_with_other_lists(installed
 def test_versions_that_would_differ_are_refused(
     install: list[str], versions: dict[str, str], refreshed: bool, refused: bool
 ) -> None:
-    plans = {
+    plans: dict[str, t.Any] = {
         # Of one host alone a version is pinned: what it gets is compared with the others.
         host: {
             "targets": {"ovn-host": version},
@@ -134,8 +127,7 @@ def test_versions_that_would_differ_are_refused(
         }
         for host, version in (("a", "1-1"), ("b", "2-1"))
     }
-    options = options_with(equal_on=["a", "b", "c"])
-    problem = mixed_versions_problem(plans, options, refreshed=refreshed)
+    problem = mixed_versions_problem({**plans, "c": None}, refreshed=refreshed)
     assert problem.startswith("ovn-host would be 1 on a and 2 on b. Members of one Raft cluster" if refused else "")
     assert bool(problem) is refused
 
