@@ -21,8 +21,8 @@ HEAD = "# Written by docs/site/awx.py; c5c3.ovn.awx applies it. docs/awx.md says
 MARK = "(c5c3.ovn.awx)"
 NAME = "{{ ovn_awx_name }}"
 SWITCHES: dict[str, Any] = {
-    TEN_MINUTES: "{{ ovn_awx_reconcile }}",
-    WEEKLY: "{{ ovn_awx_neutron }}",
+    TEN_MINUTES: "{{ ovn_awx_schedules.reconcile }}",
+    WEEKLY: "{{ ovn_awx_schedules.neutron }}",
 }  # schedules of what changes something
 # Ansible's types of an option as AWX's types of a question; what has choices is below.
 TYPES = {"int": "integer", "float": "float", "bool": "multiplechoice"}

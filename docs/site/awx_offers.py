@@ -83,7 +83,7 @@ OFFERED = {
         "reconcile",
         check=True,
         tags=True,
-        schedules=((TEN_MINUTES, False, "Brings all hosts to their state; off unless ovn_awx_reconcile is true"),),
+        schedules=((TEN_MINUTES, False, "Brings all hosts to their state; off unless ovn_awx_schedules has it"),),
     ),
     "rotate": Offer(
         "rotate certificates",
@@ -100,7 +100,7 @@ OFFERED = {
             (
                 WEEKLY,
                 False,
-                "Renews certificates of Neutron and its metadata agents; off unless ovn_awx_neutron is true",
+                "Renews certificates of Neutron and its metadata agents; off unless ovn_awx_schedules has it",
             ),
         ),
     ),

@@ -47,7 +47,7 @@ options:
     description: File with the CA certificates (PEM) that AWX's certificate is checked with. Without it those of the system count.
     type: path
   validate_certs:
-    description: Whether AWX's certificate has to be valid.
+    description: Whether AWX's certificate has to be valid, or else E(CONTROLLER_VERIFY_SSL).
     type: bool
     default: true
   organization:
@@ -67,7 +67,7 @@ options:
     elements: str
     default: []
   request_timeout:
-    description: Time for one answer of AWX, in seconds.
+    description: Time for one answer of AWX, in seconds, or else E(CONTROLLER_REQUEST_TIMEOUT).
     type: float
     default: 30
   wait_timeout:
@@ -122,8 +122,8 @@ from ..module_utils._awx.plan import secrets_in
 from ..module_utils._base.errors import OvnError
 
 
-def _environment(name: str) -> dict[str, t.Any]:
-    return {"type": "str", "fallback": (env_fallback, [name])}
+def _environment(name: str, kind: str = "str") -> dict[str, t.Any]:
+    return {"type": kind, "fallback": (env_fallback, [name])}
 
 
 def main() -> t.NoReturn:
@@ -134,11 +134,11 @@ def main() -> t.NoReturn:
             "username": _environment("CONTROLLER_USERNAME"),
             "password": {**_environment("CONTROLLER_PASSWORD"), "no_log": True},
             "ca_certificate": {"type": "path"},
-            "validate_certs": {"type": "bool", "default": True},
+            "validate_certs": {**_environment("CONTROLLER_VERIFY_SSL", "bool"), "default": True},
             "organization": {"type": "str", "default": "Default"},
             "resources": {"type": "dict", "required": True, "no_log": True},
             "take_over": {"type": "list", "elements": "str", "default": []},
-            "request_timeout": {"type": "float", "default": 30},
+            "request_timeout": {**_environment("CONTROLLER_REQUEST_TIMEOUT", "float"), "default": 30},
             "wait_timeout": {"type": "float", "default": 300},
         },
         required_one_of=[("token", "username")],

@@ -27,11 +27,10 @@ OPTIONS = yaml.safe_load((ROOT / "roles" / "ovn_awx" / "meta" / "argument_specs.
     "main"
 ]["options"]
 FILES = [yaml.safe_load(path.read_bytes()) for path in sorted((ROOT / "awx").glob("*.yml"))]
-SITE = {
+SITE: dict[str, t.Any] = {
     "ovn_awx_organization": "Networks",
     "ovn_awx_image": "registry.example.com/ovn-ee:1",
-    "ovn_awx_inventory_url": "https://git.example.com/inventory.git",
-    "ovn_awx_inventory_credential": "git",
+    "ovn_awx_inventory": {"url": "https://git.example.com/inventory.git", "credential": "git"},
     "ovn_awx_notification_url": "https://chat.example.com/hook",
     "ovn_awx_credentials": ["ssh", "vault"],
     "ovn_awx_approval_timeout": 3600,
@@ -168,7 +167,7 @@ class TestWhatIsMade:
         schedule = made.named("schedules", "OVN verify hourly")
         assert made.objects["job_templates"][schedule["unified_job_template"]]["name"] == "OVN verify"
         source = made.named("inventory_sources", "OVN")
-        assert made.objects["projects"][source["source_project"]]["scm_url"] == SITE["ovn_awx_inventory_url"]
+        assert made.objects["projects"][source["source_project"]]["scm_url"] == SITE["ovn_awx_inventory"]["url"]
 
     def test_another_installation_beside_it(self, made: Awx, apply: Apply) -> None:
         before = json.dumps(made.objects["job_templates"])[:-1]
@@ -282,7 +281,7 @@ class TestWhatIsMade:
 
     def test_a_password_in_an_address_is_not_shown(self, made: Awx, apply: Apply) -> None:
         for token in ("tok-1", "tok-2"):
-            ran = apply(ovn_awx_inventory_url=f"https://user:{token}@git.example.com/inventory.git")
+            ran = apply(ovn_awx_inventory={"url": f"https://user:{token}@git.example.com/inventory.git"})
             assert objects(ran) == ['updated project "OVN inventory"']
             assert "tok-" not in json.dumps(ran.result)
             assert made.named("projects", "OVN inventory")["scm_url"].count(token) == 1
@@ -298,7 +297,7 @@ class TestWhatIsMade:
         assert apply().result["changed"] is False
 
     def test_nothing_is_deleted(self, made: Awx, apply: Apply) -> None:
-        apply(ovn_awx_notification_url="", ovn_awx_inventory_url="", ovn_awx_credentials=[])
+        apply(ovn_awx_notification_url="", ovn_awx_inventory={"url": ""}, ovn_awx_credentials=[])
         assert not [method for method, _path in made.requests if method == "DELETE"]
         assert made.named("notification_templates", "OVN")
         assert made.named("inventory_sources", "OVN")

@@ -124,7 +124,10 @@ def test_a_playbook_runs_to_its_end(installed: Installed) -> None:
 def test_it_has_the_data_for_awx(installed: Installed) -> None:
     with serving(Awx(())) as awx:
         awx.add("organizations", name="Default")
-        variables = {"ovn_awx_host": awx.host, "ovn_awx_token": TOKEN, "ovn_awx_image": "registry.example.com/ovn-ee:1"}
+        variables = {
+            "ovn_awx_controller": {"host": awx.host, "token": TOKEN},
+            "ovn_awx_image": "registry.example.com/ovn-ee:1",
+        }
         python = {"ansible_python_interpreter": sys.executable}
         output = installed.run("ansible-playbook", "c5c3.ovn.awx", "--check", "-e", json.dumps({**variables, **python}))
     assert 'created job template "OVN site"' in output

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.awx import SCHEDULES
+
 ROOT = Path(__file__).resolve().parents[2]
 PLAYBOOKS = {path.stem for path in ROOT.glob("playbooks/*.yml")}
 
@@ -93,7 +95,7 @@ def test_schedules_change_nothing(awx: ModuleType, resources: dict[str, list[dic
         playbook = Path(template["playbook"]).stem
         # What restarts services needs somebody who turns the schedule on.
         assert template["job_type"] == "check" or not awx.OFFERED[playbook].approval or schedule["enabled"] is not True
-        switches = {"reconcile": "{{ ovn_awx_reconcile }}", "neutron": "{{ ovn_awx_neutron }}"}
+        switches = {name: f"{{{{ ovn_awx_schedules.{name} }}}}" for name in SCHEDULES}
         assert schedule["enabled"] == switches.get(playbook, True)
         assert template["notifications"] == {"error": [awx.NAME]}
 

@@ -41,10 +41,10 @@ def commands(text: str) -> list[list[str]]:
 
 
 def extra_variables(command: list[str]) -> dict[str, str]:
-    """Return what `-e` sets, as Ansible reads it."""
+    """Return what `-e` sets, as Ansible reads it, without what files have (`-e @FILE`)."""
     found: dict[str, str] = {}
     for option, value in zip(command, command[1:], strict=False):
-        if option in ("-e", "--extra-vars"):
+        if option in ("-e", "--extra-vars") and not value.startswith("@"):
             found |= parse_kv(value)
     return found
 

@@ -75,7 +75,7 @@ class AwxRun:
             if status not in _UPDATING and status != "never updated":
                 raise Refused(
                     f'AWX did not fetch the project "{name}": its update ended as {status}. Read the output of the update in AWX, correct'
-                    " ovn_awx_project_url, ovn_awx_project_branch or ovn_awx_project_credential, update the project there, and run again."
+                    " ovn_awx_project.url, ovn_awx_project.branch or ovn_awx_project.credential, update the project there, and run again."
                 )
             if deadline.expired:
                 raise TimedOut(

@@ -45,7 +45,7 @@ def _context(ca_certificate: str, validate_certs: bool) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=ca_certificate or None)
     except (OSError, ValueError) as e:
         raise InvalidInput(
-            f"The CA certificates in {ca_certificate} cannot be read: {e}. Correct ovn_awx_ca_certificate."
+            f"The CA certificates in {ca_certificate} cannot be read: {e}. Correct ovn_awx_controller.ca_certificate."
         ) from e
     if not validate_certs:
         context.check_hostname = False
@@ -89,7 +89,7 @@ class AwxClient:
                 found = self._send("GET", str(gateway["controller"]), None, "name its API")
             if "current_version" not in found:
                 raise BadAnswer(
-                    f"{self.host}/api/ is not the API of AWX: it names no current version. Correct ovn_awx_host. Nothing was changed."
+                    f"{self.host}/api/ is not the API of AWX: it names no current version. Correct ovn_awx_controller.host. Nothing was changed."
                 )
             self._base = str(found["current_version"]).rstrip("/") + "/"
         return self._base
@@ -101,7 +101,7 @@ class AwxClient:
         """Return a page that is a bare list of texts, as that of a project's playbooks."""
         found = self._request("GET", self.base + path, None, what)
         if not isinstance(found, list):
-            raise BadAnswer(f"AWX at {self.host} did not {what}: {path} is no list. Is ovn_awx_host an AWX?")
+            raise BadAnswer(f"AWX at {self.host} did not {what}: {path} is no list. Is ovn_awx_controller.host an AWX?")
         return [str(one) for one in found]
 
     def send(self, method: str, path: str, body: Json | None, what: str) -> Json:
@@ -115,7 +115,9 @@ class AwxClient:
         while following:
             page = self._send("GET", following, None, what)
             if not isinstance(page.get("results"), list):
-                raise BadAnswer(f"AWX at {self.host} did not {what}: {path} is no list. Is ovn_awx_host an AWX?")
+                raise BadAnswer(
+                    f"AWX at {self.host} did not {what}: {path} is no list. Is ovn_awx_controller.host an AWX?"
+                )
             found += page["results"]
             following = page.get("next")
         return found
@@ -140,12 +142,12 @@ class AwxClient:
         except (OSError, http.client.HTTPException) as e:
             raise self._not_reached(e, what) from e
         except ValueError as e:
-            raise Unreachable(f"{self.host} is no URL of AWX: {e}. Correct ovn_awx_host.") from e
+            raise Unreachable(f"{self.host} is no URL of AWX: {e}. Correct ovn_awx_controller.host.") from e
         try:
             return json.loads(content) if content else {}
         except ValueError as e:
             raise BadAnswer(
-                f"AWX at {self.host} did not {what}: what {path} returned is no JSON. Is ovn_awx_host an AWX?"
+                f"AWX at {self.host} did not {what}: what {path} returned is no JSON. Is ovn_awx_controller.host an AWX?"
             ) from e
 
     def _not_reached(self, error: Exception, what: str) -> Exception:
@@ -153,15 +155,15 @@ class AwxClient:
         if isinstance(reason, ssl.SSLError) or "CERTIFICATE" in str(error).upper():
             return CertificateProblem(
                 f"AWX at {self.host} did not {what}: its certificate is not trusted ({reason})."
-                " Give its CA with ovn_awx_ca_certificate."
+                " Give its CA with ovn_awx_controller.ca_certificate."
             )
         if isinstance(reason, (TimeoutError, socket.timeout)) or "timed out" in str(reason):
             return TimedOut(
                 f"AWX at {self.host} did not {what} within {self._timeout:g} s."
-                " Look whether it is overloaded, then run again, or raise ovn_awx_request_timeout."
+                " Look whether it is overloaded, then run again, or raise ovn_awx_controller.request_timeout."
             )
         return Unreachable(
-            f"AWX at {self.host} did not {what}: it cannot be reached ({reason}). Check ovn_awx_host and that AWX runs."
+            f"AWX at {self.host} did not {what}: it cannot be reached ({reason}). Check ovn_awx_controller.host and that AWX runs."
         )
 
     def _refused(self, error: urllib.error.HTTPError, what: str) -> Exception:
@@ -173,10 +175,12 @@ class AwxClient:
         code, said = error.code, said or str(error.reason)
         did_not = f"AWX at {self.host} did not {what}"
         if 300 <= code < 400:
-            return Refused(f"{did_not}: it sends requests on to {error.headers.get('Location')}. Correct ovn_awx_host.")
+            return Refused(
+                f"{did_not}: it sends requests on to {error.headers.get('Location')}. Correct ovn_awx_controller.host."
+            )
         if code == 401:
             return Refused(
-                f"{did_not}: it knows no such user or token ({said}). Correct ovn_awx_token, or ovn_awx_username and its password."
+                f"{did_not}: it knows no such user or token ({said}). Correct ovn_awx_controller.token, or ovn_awx_controller.username and its password."
             )
         if code == 403:
             return Refused(
@@ -184,7 +188,7 @@ class AwxClient:
             )
         if code == 404:
             return Refused(
-                f"{did_not}: there is no such page ({error.url}). Correct ovn_awx_host, or run again if the object was deleted meanwhile."
+                f"{did_not}: there is no such page ({error.url}). Correct ovn_awx_controller.host, or run again if the object was deleted meanwhile."
             )
         if code == 429 or code >= 500:
             return BadAnswer(f"{did_not}: error {code} ({said}). Look at AWX's log, then run again.")

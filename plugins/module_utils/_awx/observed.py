@@ -62,7 +62,7 @@ def _read_credentials(
         if len(same) != 1:
             raise Refused(
                 f'The organization "{organization}" has {len(same) or "no"} credential{"s" if same else ""} "{name}".'
-                " Create it there, or correct ovn_awx_credentials, ovn_awx_project_credential or ovn_awx_inventory_credential. Nothing was changed."
+                " Create it there, or correct ovn_awx_credentials, ovn_awx_project.credential or ovn_awx_inventory.credential. Nothing was changed."
             )
         observed.ids["credentials", name] = int(same[0]["id"])
         observed.credentials[name] = same[0]

@@ -9,59 +9,44 @@ import typing as t
 
 from .option_types import OWN_OPTION
 
-_OPTION = re.compile(r"\{\{ (ovn_awx_\w+) \}\}")
-_PREFIX = "ovn_awx_"
-# What the module is told beside the resources
-_ARGUMENTS = (
-    "host",
-    "token",
-    "username",
-    "password",
-    "ca_certificate",
-    "validate_certs",
-    "organization",
-    "take_over",
-    "request_timeout",
-    "wait_timeout",
-)
+_OPTION = re.compile(r"\{\{ ovn_awx_(\w+)(?:\.(\w+))? \}\}")
+# Arguments of the module beside the resources and the controller
+_ARGUMENTS = ("organization", "take_over", "wait_timeout")
+SCHEDULES = ("reconcile", "neutron")  # off unless an inventory names them
 
 
 @dataclasses.dataclass(frozen=True)
 class AwxOptions:
     """The options of the role. The files of `awx/` name most of them."""
 
-    host: str
-    token: str
-    username: str
-    password: str
-    ca_certificate: str
-    validate_certs: bool
+    controller: dict[str, t.Any]
     organization: str
     name: str
     image: str = dataclasses.field(metadata=OWN_OPTION)
     image_pull: str
-    project_url: str
-    project_branch: str
-    project_credential: str
-    inventory_url: str
-    inventory_branch: str
-    inventory_path: str
-    inventory_credential: str
+    project: dict[str, t.Any]
+    inventory: dict[str, t.Any]
     credentials: list[str]
     notification_url: str
     approval_timeout: int
-    reconcile: bool
-    neutron: bool
+    schedules: list[str]
     take_over: list[str]
-    request_timeout: float
     wait_timeout: float
 
 
 def awx_arguments(options: AwxOptions, files: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
-    """Return the arguments of ovn_awx. `files` are those of `awx/`, in which an option stands as `{{ ovn_awx_name }}`; AWX reads other templates itself."""
-    values = dataclasses.asdict(options)
+    """Return the arguments of ovn_awx.
+
+    `files` are those of `awx/`, in which an option stands as `{{ ovn_awx_name }}` or `{{ ovn_awx_project.url }}`. AWX reads other templates itself.
+    """
+    values = {**dataclasses.asdict(options), "schedules": {name: name in options.schedules for name in SCHEDULES}}
     resources = {kind: _filled(objects, values) for file in files for kind, objects in file.items()}
-    return {**{name: None if values[name] == "" else values[name] for name in _ARGUMENTS}, "resources": resources}
+    return {**options.controller, **{name: values[name] for name in _ARGUMENTS}, "resources": resources}
+
+
+def _value(found: re.Match[str], values: t.Mapping[str, t.Any]) -> t.Any:
+    value = values[found[1]]
+    return value.get(found[2], "") if found[2] else value
 
 
 def _filled(value: t.Any, values: t.Mapping[str, t.Any]) -> t.Any:
@@ -72,5 +57,5 @@ def _filled(value: t.Any, values: t.Mapping[str, t.Any]) -> t.Any:
     if not isinstance(value, str):
         return value
     if alone := _OPTION.fullmatch(value):
-        return values[alone[1].removeprefix(_PREFIX)]  # with its type
-    return _OPTION.sub(lambda found: str(values[found[1].removeprefix(_PREFIX)]), value)
+        return _value(alone, values)  # with its type
+    return _OPTION.sub(lambda found: str(_value(found, values)), value)

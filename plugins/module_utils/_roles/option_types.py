@@ -176,7 +176,7 @@ def check_options(host: str, specification: Specification, variables: Variables)
 
 
 def _checked(host: str, option: str, attributes: t.Mapping[str, t.Any], variables: Variables) -> t.Any:
-    value = variables.get(option)
+    value = _given(variables.get(option), attributes)
     if value is None or value == "" or (value == {} and attributes.get("options")):
         if attributes.get("required"):
             raise InvalidInput(f"{option} of {host} is missing. Give {_allowed(attributes)}.")
@@ -186,6 +186,18 @@ def _checked(host: str, option: str, attributes: t.Mapping[str, t.Any], variable
         raise InvalidInput(option_problem([host], {host: {option: value}}, {option: attributes}))
     typed = checked.validated_parameters[option]
     return _without_none(typed) if attributes.get("options") else typed
+
+
+def _given(value: t.Any, attributes: t.Mapping[str, t.Any]) -> t.Any:
+    """Return the value without the suboptions that are an empty text, which are absent as well."""
+    if not isinstance(value, t.Mapping) or not attributes.get("options"):
+        return value
+    return {name: item for name, item in value.items() if item is not None and item != ""}
+
+
+def _is_secret(attributes: t.Mapping[str, t.Any]) -> bool:
+    """Return whether the option or one of its suboptions is hidden."""
+    return bool(attributes.get("no_log")) or any(map(_is_secret, (attributes.get("options") or {}).values()))
 
 
 def _without_none(value: t.Any) -> t.Any:
@@ -202,7 +214,7 @@ def _problems(variables: Variables, specification: Specification) -> t.Iterator[
         attributes = {**specification[option], "required": False}
         if errors := ArgumentSpecValidator({option: attributes}).validate({option: value}).error_messages:
             empty = value in (None, "")
-            shown = "a hidden value" if attributes.get("no_log") else f'"{str(value)[:_SHOWN]}"'
+            shown = "a hidden value" if _is_secret(attributes) else f'"{str(value)[:_SHOWN]}"'
             inside = f" ({errors[0].rstrip('.')})" if attributes.get("options") and not empty else ""
             yield (
                 option,

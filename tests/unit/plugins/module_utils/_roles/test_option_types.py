@@ -109,6 +109,17 @@ class TestCheckOptions:
         assert self.check(role_source={})["role_source"] == {}
         assert self.check(role_source={"name": "m"})["role_source"] == {"name": "m"}
 
+    def test_suboption_with_an_empty_text_is_absent(self) -> None:
+        assert self.check(role_source={"uri": "", "name": ""})["role_source"] == {}
+        assert self.check(role_source={"uri": "u", "name": ""})["role_source"] == {"uri": "u", "name": "n"}
+
+    @pytest.mark.parametrize("given", ["s3cret", {"keys": "s3cret"}])
+    def test_option_with_a_hidden_suboption_is_hidden(self, given: t.Any) -> None:
+        key = {"type": "dict", "options": {"key": {"type": "str", "no_log": True}, "name": {"type": "str"}}}
+        with pytest.raises(InvalidInput, match="role_ca of h1 is a hidden value, which is not allowed") as raised:
+            check_options("h1", {"role_ca": key}, {"role_ca": given})
+        assert "s3cret" not in str(raised.value)
+
     def test_each_problem_is_one_line(self) -> None:
         with pytest.raises(InvalidInput) as raised:
             self.check(role_names="", role_size=2, role_tls="perhaps", role_source={"url": "u"})
