@@ -15,6 +15,8 @@ from ..plugin_utils._neutron_action import NeutronAction
 class ActionModule(NeutronAction):
     def step(self) -> dict[str, t.Any]:
         options = self.options(NeutronOptions)
+        if not options.helm_file:
+            return {}
         neutron = self.desired(options)
         helm = json.loads(json.dumps(neutron.helm))  # plain texts, whatever Ansible knows of them
         dump = t.cast("t.Callable[..., str]", yaml_dump)

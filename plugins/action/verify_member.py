@@ -24,12 +24,13 @@ class ActionModule(VerifyAction):
         options, desired = self.options(MemberOptions, alone=True), self.desired()
         if self.is_cluster():
             return self._ask(self._cluster(options, desired))
-        asked = self._again(options, desired) if self.arguments["again"] else self._first(options, desired)
-        return {**self._ask(asked), "again_timeout": desired["limits"]["again"]["host"]}
+        if not self.arguments["again"]:
+            again_timeout = desired["limits"]["again"]["host"]
+            return {**self._ask(self._first(options, desired)), "again_timeout": again_timeout}
+        asked = self._again(options, desired)
+        return self._ask(asked) if asked else {"skipped": True}
 
     def _ask(self, asked: dict[str, t.Any]) -> dict[str, t.Any]:
-        if not asked:
-            return {}
         try:
             with print_while_waiting(awaited(asked), self._task_vars):
                 return self.call("c5c3.ovn.ovn_central_info", **asked)

@@ -256,3 +256,47 @@ def test_the_first_call_ends_before_its_host_counts_as_dead() -> None:
 def test_what_is_no_number_is_named() -> None:
     with pytest.raises(InvalidInput, match=r'^ovn_verify_host_timeout is "soon"\. Give a number of seconds\.$'):
         limits_of(limit_options(host_timeout="soon"))
+
+
+PAIR = {
+    "private_key": "/etc/ovn/tls/chassis-key.pem",
+    "certificate": "/etc/ovn/tls/chassis-cert.pem",
+    "ca_certificate": "/etc/ovn/tls/ca.pem",
+}
+AS_DECLARED: Vars = {"ovn_hypervisor_check": {"certificate_due": False}}
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        pytest.param({}, [PAIR], id="by default"),
+        pytest.param({"ovn_hypervisor_certificate": "/x"}, [{**PAIR, "certificate": "/x"}], id="another file"),
+        pytest.param({**AS_DECLARED, "ovn_pki_declared": {"pairs": [PAIR]}}, [], id="compared earlier in the run"),
+        pytest.param(AS_DECLARED, [PAIR], id="not declared by us"),
+        pytest.param(
+            {"ovn_hypervisor_check": {"certificate_due": True}, "ovn_pki_declared": {"pairs": [PAIR]}},
+            [PAIR],
+            id="it was to be replaced after that",
+        ),
+    ],
+)
+def test_certificate_of_a_chassis_is_read_once_in_a_run(variables: Vars, expected: list[dict[str, str]]) -> None:
+    assert verify.chassis_pairs(variables) == expected
+
+
+@pytest.mark.parametrize(
+    ("variables", "directory"),
+    [
+        pytest.param({}, None, id="no agent of ours"),
+        pytest.param({"ovn_metadata_agent_nova_host": "nova"}, "/etc/neutron", id="by default"),
+        pytest.param(
+            {"ovn_metadata_agent_nova_host": "nova", "ovn_metadata_agent_config_file": "/srv/a.ini"}, "/srv", id="file"
+        ),
+    ],
+)
+def test_certificate_of_a_metadata_agent(variables: Vars, directory: str | None) -> None:
+    found = verify.metadata_agent_pair(variables, "hv1", {"ovn_gateways": ["gw1"]})
+    assert [pair["certificate"] for pair in found] == (
+        [f"{directory}/ovn-metadata-agent/chassis-cert.pem"] if directory else []
+    )
+    assert verify.metadata_agent_pair(variables, "gw1", {"ovn_gateways": ["gw1"]}) == []
