@@ -258,26 +258,13 @@ def _is_same_cluster(options: ControlPlaneOptions, central: Variables) -> bool:
     return options.backend == "kubernetes" and (options.kubeconfig, options.context) == way
 
 
-def recorded_chassis(files: t.Mapping[str, str], given: Variables) -> dict[str, t.Any]:
-    """Return which chassis a machine is by the texts of the role's files: `set_up` if it was one, and the recorded `system_id`, empty without one."""
-    return {
-        "set_up": bool(files.get(given["unit"])),
-        # In an Open vSwitch of others the name is one of the keys that ovn_chassis compares.
-        "system_id": given["system_id"]
-        if given.get("openvswitch") == "existing"
-        else files.get(given["system_id_file"], "").strip(),
-    }
-
-
-def compare_units(files: t.Mapping[str, str], given: Variables) -> dict[str, bool]:
-    """Return whether the unit files of ovn-controller (`controller`) and of a declared `underlay` bridge are as declared, and whether `all` are."""
-
-    def same(path: str, text: str) -> bool:
-        return given[path] in files and files[given[path]].splitlines() == given[text].splitlines()
-
-    controller = same("unit", "unit_text")
-    underlay = not given.get("underlay") or same("underlay_unit", "underlay_text")
-    return {"controller": controller, "underlay": underlay, "all": controller and underlay}
+def outdated_units(files: t.Mapping[str, str], desired: t.Iterable[t.Mapping[str, str]]) -> list[str]:
+    """Return the paths of the `desired` unit files that are missing from `files`, or have another text."""
+    return [
+        unit["path"]
+        for unit in desired
+        if unit["path"] not in files or files[unit["path"]].splitlines() != unit["content"].splitlines()
+    ]
 
 
 def unmasked_units(predicted: Variables, masked: t.Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ from .._chassis.options import DeclaredChassis
 from .._machine.distributions import distribution_data
 from .cluster_source import FACT, encapsulation_types_of
 from .firewall import desired_firewall, firewall_kept, firewall_problem
-from .hypervisor import compare_units, machine_state, recorded_chassis, unmasked_units
+from .hypervisor import machine_state, outdated_units, unmasked_units
 from .hypervisor_units import controller_unit, underlay_unit
 from .variables import Groups, Hostvars, Variables, first_value, is_true, members_of
 
@@ -263,31 +263,13 @@ def judge_machine(
     variables: Variables,
 ) -> dict[str, t.Any]:
     """Return what is due on a machine and what of it was found; `problems` forbid the run. `plan` is that of its packages."""
-    paths = {"unit": machine.unit, "underlay_unit": machine.underlay_unit}
-    recorded = recorded_chassis(
-        found["files"],
-        {
-            **paths,
-            "system_id": machine.chassis.system_id,
-            "openvswitch": options.openvswitch,
-            "system_id_file": machine.distribution["system_id_file"],
-        },
-    )
-    texts = {file["path"]: file["content"] for file in machine.unit_files}
-    units = compare_units(
-        found["files"],
-        {
-            **paths,
-            "underlay": options.underlay,
-            "unit_text": texts[machine.unit],
-            "underlay_text": texts.get(machine.underlay_unit, ""),
-        },
-    )
+    system_id, is_set_up = _recorded_system_id(machine, options, found["files"]), bool(found["files"].get(machine.unit))
+    outdated = outdated_units(found["files"], machine.unit_files)
     due = (
         found["due"]
         or is_true(variables, "ovn_central_accept_rollback")
-        or not units["all"]
-        or recorded["system_id"] != machine.chassis.system_id
+        or bool(outdated)
+        or system_id != machine.chassis.system_id
         or plan["due"]
         or bool(plan["source_files"])
     )
@@ -296,7 +278,7 @@ def judge_machine(
     declared: Variables = variables.get("ovn_pki_declared") or {}
     problems = [
         *(["\n".join(plan["refusals"]) + " No package was changed."] if plan["refusals"] else []),
-        _machine_problem(host, machine, recorded, found),
+        _machine_problem(host, machine, system_id if is_set_up else "", found),
         # No client of a hypervisor is shut out: its ports are those of tunnels.
         firewall_problem(found["firewall"][0], host, disconnect=True),
     ]
@@ -306,28 +288,35 @@ def judge_machine(
         "certificate_due": bool(declared.get("due", True)) or not as_desired,
         "certificate_missing": options.tls and not as_desired and options.certificate not in found["packages"]["paths"],
         "certificates": certificates,
-        "set_up": recorded["set_up"],
-        "recorded_system_id": recorded["system_id"],
+        "set_up": is_set_up,
+        "recorded_system_id": system_id,
         "hostname": options.hostname or found["openvswitch"].get("hostname") or "",
         "controller_found": machine.pid_file in found["packages"]["paths"],
         "packages": {name: plan[name] for name in ("install", "due", "source_files")},
         "missing_files": [path for path in machine.distribution["files"] if path not in found["packages"]["paths"]],
-        "units_due": not units["all"],
-        "underlay_due": not units["underlay"],
-        "daemons_due": found["due"] or not units["all"] or plan["due"],
+        "units_due": bool(outdated),
+        "underlay_due": machine.underlay_unit in outdated,
+        "daemons_due": found["due"] or bool(outdated) or plan["due"],
         "unmasked": unmasked_units(found["units"][0], machine.distribution["masked_units"]),
         "firewall_kept": firewall_kept(found["firewall"][0], host),
         "problems": [problem for problem in problems if problem],
     }
 
 
-def _machine_problem(host: str, machine: DesiredMachine, recorded: Variables, found: Variables) -> str:
-    """Return why this machine cannot become this chassis, empty if it can."""
+def _recorded_system_id(machine: DesiredMachine, options: HypervisorOptions, files: t.Mapping[str, str]) -> str:
+    """Return the name in the file of the role, empty without one. In an Open vSwitch of others it is one of the keys that ovn_chassis compares."""
+    if options.openvswitch == "existing":
+        return machine.chassis.system_id
+    return files.get(machine.distribution["system_id_file"], "").strip()
+
+
+def _machine_problem(host: str, machine: DesiredMachine, former_id: str, found: Variables) -> str:
+    """Return why this machine cannot become this chassis, empty if it can. `former_id` is the chassis that it is, empty if it is none."""
     if machine.distribution["problem"]:
         return f"{machine.distribution['problem']} Nothing was changed."
-    if recorded["set_up"] and recorded["system_id"] not in ("", machine.chassis.system_id):
+    if former_id not in ("", machine.chassis.system_id):
         return (
-            f'{host} is the chassis "{recorded["system_id"]}" and cannot become "{machine.chassis.system_id}" while it is one: its rows and tunnels would stay '
+            f'{host} is the chassis "{former_id}" and cannot become "{machine.chassis.system_id}" while it is one: its rows and tunnels would stay '
             "behind. If this machine was renamed, run with ovn_hypervisor_state=absent under the old name first, then again as now. If its disk is a copy "
             "of another machine's, which is alive under the old name, remove the identity of the copy as "
             "docs/troubleshooting.md#the-copied-disk-of-a-hypervisor describes."

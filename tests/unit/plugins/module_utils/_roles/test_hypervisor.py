@@ -8,10 +8,9 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor import (
-    compare_units,
     find_control_plane,
     machine_state,
-    recorded_chassis,
+    outdated_units,
     unmasked_units,
 )
 
@@ -139,8 +138,6 @@ def test_an_open_vswitch_of_others_is_not_touched() -> None:
     assert MACHINE["system_id_file"] not in found["files"]
     without = machine_state({**MACHINE, "openvswitch": "existing", "tls": False})
     assert without["controller"]["command"].endswith("--pidfile=/run/ovn/ovn-controller.pid")
-    given = {**MACHINE, "openvswitch": "existing", "system_id": "ch1"}
-    assert recorded_chassis({}, given) == {"set_up": False, "system_id": "ch1"}
     with pytest.raises(
         InvalidInput, match="ovn_hypervisor_underlay is set, and ovn_hypervisor_openvswitch is existing"
     ):
@@ -324,36 +321,17 @@ def test_why_nobody_can_connect(options: dict[str, t.Any], words: list[str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("files", "expected"),
+    ("files", "outdated"),
     [
-        ({}, (False, "")),
-        ({"system_id_file": " h1 \n"}, (False, "h1")),
-        ({"unit": "[Unit]\n", "system_id_file": "a:b\n"}, (True, "a:b")),
-        ({"unit": ""}, (False, "")),
-        ({"underlay_unit": "[Unit]\n"}, (False, "")),
+        pytest.param({"/c": "a\nb\n", "/u": "u: v"}, [], id="as desired"),
+        pytest.param({"/c": "a\n", "/u": "u: v\n"}, ["/c"], id="another text"),
+        pytest.param({"/c": "a\nb\n"}, ["/u"], id="no unit of the underlay"),
+        pytest.param({"/u": ""}, ["/c", "/u"], id="nothing"),
     ],
 )
-def test_what_is_recorded(files: dict[str, str], expected: tuple[bool, str]) -> None:
-    found = recorded_chassis({MACHINE[kind]: text for kind, text in files.items()}, MACHINE)
-    assert (found["set_up"], found["system_id"]) == expected
-
-
-@pytest.mark.parametrize(
-    ("underlay", "files", "expected"),
-    [
-        pytest.param({}, {"unit": "a\nb\n"}, (True, True, True), id="as declared"),
-        pytest.param({}, {"unit": "a\n"}, (False, True, False), id="another text"),
-        pytest.param({}, {}, (False, True, False), id="missing"),
-        pytest.param(UNDERLAY, {"unit": "a\nb\n"}, (True, False, False), id="no unit of the underlay"),
-        pytest.param(UNDERLAY, {"unit": "a\nb\n", "underlay_unit": "u: v\n"}, (True, True, True), id="both"),
-    ],
-)
-def test_units(underlay: dict[str, str], files: dict[str, str], expected: tuple[bool, bool, bool]) -> None:
-    given = {**MACHINE, "underlay": underlay, "unit_text": "a\nb\n", "underlay_text": "u: v\n"}
-    if not underlay:  # its template needs the option
-        del given["underlay_text"]
-    found = compare_units({MACHINE[kind]: text for kind, text in files.items()}, given)
-    assert (found["controller"], found["underlay"], found["all"]) == expected
+def test_outdated_units(files: dict[str, str], outdated: list[str]) -> None:
+    desired = [{"path": "/c", "content": "a\nb\n"}, {"path": "/u", "content": "u: v\n"}]
+    assert outdated_units(files, desired) == outdated
 
 
 def test_units_that_are_not_masked() -> None:

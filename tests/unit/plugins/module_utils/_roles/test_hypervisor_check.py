@@ -36,6 +36,8 @@ ROLE = yaml.safe_load(SPECS.read_text())["argument_specs"]["main"]["options"]
 GROUPS = {"ovn_hypervisors": ["h1"], "ovn_central": ["c1"]}
 PLAN: dict[str, t.Any] = {"install": [], "due": False, "source_files": [], "refusals": []}
 UNIT = "/etc/systemd/system/c5c3-ovn-controller.service"
+UNDERLAY_UNIT = "/etc/systemd/system/c5c3-ovn-underlay.service"
+SYSTEM_ID = "/etc/openvswitch/system-id.conf"
 UNDERLAY = {"bridge": "br-phy", "interface": "eth1", "address": "192.0.2.1/24"}
 Found = dict[str, t.Any]
 
@@ -109,6 +111,22 @@ def test_each_difference_is_due(found: Found, plan: Found, facts: Found, due: se
 def test_new_machine_is_due_and_not_set_up() -> None:
     judged = judge(found_on(machine_with(), files={}))
     assert (judged["set_up"], judged["recorded_system_id"], judged["due"], judged["problems"]) == (False, "", True, [])
+
+
+@pytest.mark.parametrize(
+    ("files", "openvswitch", "expected"),
+    [
+        ({SYSTEM_ID: " h2 \n"}, "managed", (False, "h2")),
+        ({SYSTEM_ID: "a:b\n", UNIT: "[Unit]\n"}, "managed", (True, "a:b")),
+        ({UNIT: ""}, "managed", (False, "")),
+        ({UNDERLAY_UNIT: "[Unit]\n"}, "managed", (False, "")),
+        ({}, "existing", (False, "h1")),
+        ({SYSTEM_ID: "theirs\n", UNIT: "[Unit]\n"}, "existing", (True, "h1")),
+    ],
+)
+def test_recorded_chassis(files: dict[str, str], openvswitch: str, expected: tuple[bool, str]) -> None:
+    judged = judge(found_on(machine_with(), files=files), ovn_hypervisor_openvswitch=openvswitch)
+    assert (judged["set_up"], judged["recorded_system_id"]) == expected
 
 
 @pytest.mark.parametrize(
