@@ -13,7 +13,7 @@ from typing import Any
 import awx_sites
 import yaml
 from awx_offers import NOT_OFFERED, OFFERED, REMOVING, TEN_MINUTES, WEEKLY, Offer
-from variables import first_sentence
+from variables import SPECIFICATION, first_sentence
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "awx"
@@ -39,8 +39,8 @@ def playbooks() -> dict[str, str]:
 
 
 def options() -> dict[str, dict[str, Any]]:
-    """Return the options of all roles by their names."""
-    found: dict[str, dict[str, Any]] = {}
+    """Return the shared variables and the options of all roles by their names."""
+    found: dict[str, dict[str, Any]] = {name: dict(option) for name, option in SPECIFICATION.items()}
     for path in sorted(ROOT.glob("roles/*/meta/argument_specs.yml")):
         spec = yaml.safe_load(path.read_text(encoding="utf-8"))["argument_specs"]["main"]
         found.update(spec.get("options") or {})

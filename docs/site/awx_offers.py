@@ -38,7 +38,7 @@ OF_DATABASES = (
     "ovn_central_accept_lost_disk",
     "ovn_central_accept_rollback",
     "ovn_central_allow_outage",
-    "ovn_central_break_lock",
+    "ovn_break_lock",
 )
 OFFERED = {
     "site": Offer(
@@ -60,7 +60,7 @@ OFFERED = {
     ),
     "hypervisors": Offer(
         "hypervisors",
-        asks=("ovn_hypervisor_state", "ovn_hypervisor_break_lock"),
+        asks=("ovn_hypervisor_state", "ovn_break_lock"),
         check=True,
         approval="Open vSwitch and ovn-controller may restart. With the state absent or gone, each hypervisor within the limit is removed.",
         tags=True,
@@ -75,7 +75,7 @@ OFFERED = {
     ),
     "adopt": Offer(
         "adopt",
-        asks=("ovn_central_accept_lost_disk", "ovn_central_break_lock"),
+        asks=("ovn_central_accept_lost_disk", "ovn_break_lock"),
         check=True,
         approval="Each member that something else runs is stopped and taken over, one at a time. The check before prints the order.",
     ),

@@ -12,7 +12,6 @@ from ..module_utils._roles.hypervisor_check import (
     SingleRunOptions,
     described_machine,
     desired_machine,
-    has_resource,
     host_questions,
     judge_machine,
     southbound_to_ask,
@@ -58,7 +57,7 @@ class ActionModule(HypervisorAction):
         machine = desired_machine(*place)
         central = self.control_plane()
         present = options.state == "present"
-        resource = machine.chassis.resource(present=present) if has_resource(self.variables) else {}
+        resource = machine.chassis.resource(present=present) if options.resource else {}
         asks = {**self._asks(options.state, central), "state": options.state, "resource": resource}
         if not present:  # a machine that is removed is not compared, and one that is dead not contacted
             described = described_machine(machine, options)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._roles.hypervisor_cluster import WAIT_TIMEOUT
 from ..module_utils._roles.rendered import changed_objects
 from ..plugin_utils._hypervisor_action import HypervisorAction
 from ..plugin_utils._progress import PrintsProgress, print_lines
@@ -36,7 +35,7 @@ class ActionModule(PrintsProgress, HypervisorAction):
                 signer=signer,
                 break_lock=options.break_lock,
                 force_conflicts=options.force_conflicts,
-                wait_timeout=options.wait_timeout or WAIT_TIMEOUT,
+                wait_timeout=options.wait_timeout,
             )
         lines = [*found.get("steps", []), *changed_objects(found.get("objects", []))]
         if lines:

@@ -9,7 +9,6 @@ from ..module_utils._roles.machine_resources import (
     ResourceOptions,
     heartbeat_interval,
     machine_resources,
-    resource_access,
 )
 from ..plugin_utils._hypervisor_action import HypervisorAction
 
@@ -22,11 +21,10 @@ class ActionModule(HypervisorAction):
         chassis = machine_resources(self.hostvars, self.variables["ansible_play_batch"], self.host)
         if not chassis:
             return {}
-        access = resource_access(self.variables)
         found = self.call(
             "c5c3.ovn.ovn_chassis_resources",
-            kubeconfig=access["kubeconfig"] or None,
-            context=access["context"] or None,
+            kubeconfig=options.kubeconfig or None,
+            context=options.context or None,
             name=options.cluster_name,
             namespace=options.namespace,
             chassis=chassis,

@@ -209,7 +209,7 @@ SHOWN = [
                 "register": "found",
                 "vars": {
                     "ovn_hypervisor_state": "{{ 'absent' if inventory_hostname == 'machine' else 'present' }}",
-                    "ovn_hypervisor_context": "{{ 'shown' if inventory_hostname == 'machine' else '' }}",
+                    "ovn_hypervisor_resource": "{{ inventory_hostname == 'machine' }}",
                 },
             },
             {

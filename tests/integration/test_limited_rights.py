@@ -355,7 +355,7 @@ def test_who_pings_from_a_hypervisor_cluster(
     operator.await_denied(rights, play.namespace, set())
 
     def ping(**variables: t.Any) -> tuple[int, str]:
-        options = {"ovn_northbound_endpoints": [socket], "ovn_ping_wait_timeout": 5, **variables}
+        options = {"ovn_northbound_endpoints": [socket], "ovn_wait_timeout": 5, **variables}
         return play.run(str(playbook), operator.kubeconfig, central=False, **options)
 
     def left() -> list[str]:

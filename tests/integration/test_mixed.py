@@ -175,7 +175,7 @@ def test_a_machine_is_chassis_of_a_control_plane_in_kubernetes(
             "ovn_tls": False,
             "ovn_hypervisor_openvswitch_database": vswitch.endpoint,
             "ovn_hypervisor_datapath_type": "netdev",
-            "ovn_hypervisor_wait_timeout": 30,
+            "ovn_wait_timeout": 30,
         },
     }
     inventory = site.write({"plane": site.cluster()}, {"compute1": {"ovn_encapsulation_ip": CHASSIS}})
@@ -266,7 +266,7 @@ def test_a_node_is_chassis_of_a_control_plane_on_machines(
         {
             "rack1": site.cluster(
                 ovn_cluster_spec=spec,
-                ovn_hypervisor_wait_timeout=60,
+                ovn_wait_timeout=60,
                 **(named if owner == "endpoints of others" else {}),
             )
         },
@@ -436,7 +436,11 @@ def test_options_of_machines_are_refused_for_a_control_plane(site: Inventory, ru
 
 def test_machines_of_one_cluster_have_their_objects_by_one_call(site: Inventory, run_playbook: RunPlaybook) -> None:
     """Two in one cluster, one without a cluster of its own, and the shared variable, which asks for nothing."""
-    shown = {"ovn_hypervisor_kubeconfig": site.server.kubeconfig, "ovn_southbound_endpoints": ["tcp:127.0.0.1:1"]}
+    shown = {
+        "ovn_hypervisor_resource": True,
+        "ovn_kubeconfig": site.server.kubeconfig,
+        "ovn_southbound_endpoints": ["tcp:127.0.0.1:1"],
+    }
     machines = {
         "compute1": {**shown, "ovn_encapsulation_ip": "198.51.100.21", "ovn_hypervisor_hostname": "c1.example"},
         "compute2": {

@@ -159,7 +159,7 @@ def test_nodes_get_certificates_of_the_next_ca_before_the_former_one_is_retired(
         "ovn_node_certificates": "own",
         "ovn_southbound_endpoints": [kubelet.relay.endpoint],
         "ovn_northbound_endpoints": [kubelet.relay.endpoint.replace("6642", "6641")],
-        "ovn_hypervisor_wait_timeout": 20,
+        "ovn_wait_timeout": 20,
     }
 
     def let_in() -> list[t.Any]:
@@ -175,7 +175,7 @@ def test_nodes_get_certificates_of_the_next_ca_before_the_former_one_is_retired(
 
     # The node is down when its pod is replaced: the rotation stops, and goes on in the same phase.
     kubelet.is_asking.clear()
-    code, output = site.run(playbook=ROTATE, **{**own, "ovn_hypervisor_wait_timeout": 3}, ovn_pki_rotate="chassis")
+    code, output = site.run(playbook=ROTATE, **{**own, "ovn_wait_timeout": 3}, ovn_pki_rotate="chassis")
     assert code != 0
     assert "were not ready" in output
     assert note()["phase"] == "switch"

@@ -141,7 +141,7 @@ def test_an_image_that_nobody_has_replaces_nothing(guests: tuple[Guest, Guest]) 
     repository = reference("ovn-controller").rpartition(":")[0]
     variables = {"ovs_image": {"repository": repository, "tag": "nowhere"}}
     ping = guests[0].ping(guests[1], count=300, interval=0.1)
-    refused = playbook("hypervisors", *extra({**variables, "ovn_hypervisor_wait_timeout": 30}), ok=False)
+    refused = playbook("hypervisors", *extra({**variables, "ovn_wait_timeout": 30}), ok=False)
     words = ("Not all nodes have", f"{repository}:nowhere", "ErrImagePull", "No daemon was stopped.")
     # Between two attempts a kubelet says ImagePullBackOff.
     failed = [one.replace("ImagePullBackOff", "ErrImagePull") for one in refused.failed]

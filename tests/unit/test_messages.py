@@ -121,7 +121,7 @@ def test_advised_options_of_modules_have_their_variable_beside_them() -> None:
     ("code", "found"),
     [
         ('raise Refused("Wait, or set break_lock: true.")', ["break_lock"]),
-        ('raise Refused("Wait, or set break_lock: true (ovn_central_break_lock).")', []),
+        ('raise Refused("Wait, or set break_lock: true (ovn_break_lock).")', []),
         ('raise Refused("Wait, or set break_lock: true (ovn_nothing_break_lock).")', ["break_lock"]),
         ('raise Refused(f"Run with system_id: {name}, or without it.")', ["system_id"]),
         ('warning(f"{name} is unknown: set expected_members.")', []),

@@ -80,7 +80,7 @@ class AwxRun:
             if deadline.expired:
                 raise TimedOut(
                     f'Timed out after {self._wait_timeout:g} s waiting for AWX to fetch the project "{name}" (now {status}).'
-                    " Look at its update in AWX, then run again, or raise ovn_awx_wait_timeout."
+                    " Look at its update in AWX, then run again, or raise ovn_wait_timeout."
                 )
             time.sleep(min(_POLL, deadline.left()))
 

@@ -72,7 +72,7 @@ def refuse_port_clashes(port_clashes: t.Sequence[PortClash]) -> None:
             raise Conflict(
                 f"Cannot apply Service {metadata['namespace']}/{metadata['name']}: another field manager owns fields of the desired object: "
                 f"{', '.join(_quoted(m) for m in port_clash.managers)} set .spec.ports ({listed}). "
-                "Let it stop setting them, or overwrite them with force_conflicts (ovn_central_force_conflicts). Nothing was changed."
+                "Let it stop setting them, or overwrite them with force_conflicts (ovn_force_conflicts). Nothing was changed."
             )
 
 

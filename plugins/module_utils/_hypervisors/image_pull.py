@@ -157,7 +157,7 @@ def describe_refusal(names: str, pulls: t.Mapping[str, NodePull], events: t.Sequ
     step = (
         "Correct spec.ovnImage, spec.ovsImage, spec.agentImage or spec.metadataAgent.image, the registry or the Secret for it"
         if failing
-        else "Look at these nodes and at their way to the registry; if that is only slow, set a longer wait_timeout (ovn_hypervisor_wait_timeout)"
+        else "Look at these nodes and at their way to the registry; if that is only slow, set a longer wait_timeout (ovn_wait_timeout)"
     )
     return f"Not all nodes have {names}: {_listed(parts)}{f'; {stalled}' if stalled else ''}. {step}, then run again. No daemon was stopped."
 

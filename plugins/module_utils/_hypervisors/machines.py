@@ -34,8 +34,8 @@ def name_problem(name: str) -> str:
         return ""
     return (
         f"Machine {name} cannot have an OVNChassis: the name of an object has lower-case letters, digits, hyphens and single dots, begins and ends with a "
-        f"letter or digit, and has at most {_LONGEST} characters. Rename it in the inventory, or remove ovn_hypervisor_kubeconfig and "
-        "ovn_hypervisor_context from it."
+        f"letter or digit, and has at most {_LONGEST} characters. Rename it in the inventory, or remove ovn_hypervisor_resource "
+        "from it."
     )
 
 

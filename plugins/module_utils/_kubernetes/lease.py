@@ -142,7 +142,7 @@ class RunLease:
                 doing = (observed["metadata"].get("annotations") or {}).get("ovn.c5c3.io/step", "")
                 raise Refused(
                     f'Another run works on {self.subject}: "{holder}", step "{doing}". Wait for it. If it is dead, the Lease '
-                    f"{self.name} expires in {int(left) + 1} s; to go on at once set break_lock: true (ovn_central_break_lock or ovn_hypervisor_break_lock).",
+                    f"{self.name} expires in {int(left) + 1} s; to go on at once set break_lock: true (ovn_break_lock).",
                     holder=holder,
                 )
             report_progress(f'wait for the run "{holder}" on {self.subject}')

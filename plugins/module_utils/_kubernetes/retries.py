@@ -133,7 +133,7 @@ def _conflict(status: ApiStatus, message: str) -> str:
         listed = "; ".join(f'"{manager}" set {", ".join(fields)}' for manager, fields in sorted(owners.items()))
         return (
             f"another field manager owns fields of the desired object: {listed}. Let it stop setting them, "
-            "or overwrite them with force_conflicts (ovn_central_force_conflicts, ovn_hypervisor_force_conflicts or ovn_operator_force_conflicts)."
+            "or overwrite them with force_conflicts (ovn_force_conflicts)."
         )
     if status.reason == "AlreadyExists":
         return f"{message}. Another client created it; look at it, then run again."

@@ -90,7 +90,7 @@ def check_held(current: Lock | None, holder: str, clock: Clock, path: str) -> No
     if current.seconds_left(clock) <= 0:
         raise Refused(
             f"Nothing was done on this host: the lock {path} of this run expired {-current.seconds_left(clock):.0f} s ago. "
-            "Run again; raise ovn_central_wait_timeout if steps take longer than that."
+            "Run again; raise ovn_wait_timeout if steps take longer than that."
         )
 
 
@@ -189,7 +189,7 @@ def _held_message(path: str, lock: Lock, acting: bool, deadline: Deadline) -> st
     left = lock.as_dict(read_clock())["seconds"]
     return (
         f'Another run works on this control plane: "{lock.holder}", step "{lock.step}".{waited} Wait for it. '
-        f"If it is dead, its lock {path} expires in {left} s; to go on at once set ovn_central_break_lock=true."
+        f"If it is dead, its lock {path} expires in {left} s; to go on at once set ovn_break_lock=true."
     )
 
 

@@ -31,7 +31,7 @@ class AwxOptions:
     approval_timeout: int
     schedules: list[str]
     take_over: list[str]
-    wait_timeout: float
+    wait_timeout: int = 300  # for AWX to fetch the project
 
 
 def awx_arguments(options: AwxOptions, files: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, t.Any]:

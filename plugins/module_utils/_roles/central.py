@@ -72,7 +72,6 @@ ONLY_MACHINES = (
     "relay_ca_certificate",
     "southbound_options",
     "timers_by_size",
-    "wait_timeout",
     "witness_hosts",
 )
 
@@ -228,8 +227,8 @@ class CentralRolloutOptions:
     break_lock: bool
     force_conflicts: bool
     lock_wait_timeout: int
-    rollout_timeout: int
     if_locked: str
+    wait_timeout: int = 600
 
     @property
     def place(self) -> dict[str, t.Any]:
@@ -307,7 +306,7 @@ def rollout_arguments(
         "break_lock": options.break_lock,
         "force_conflicts": options.force_conflicts,
         "lock_wait_timeout": options.lock_wait_timeout,
-        "wait_timeout": options.rollout_timeout,
+        "wait_timeout": options.wait_timeout,
     }
 
 

@@ -30,7 +30,7 @@ def chassis_clashes(
         owners.setdefault(f"system id {system_id_of(host, variables)}", []).append(host)
         for address in tunnel_ends_of(host, variables):
             owners.setdefault(f"encapsulation address {address}", []).append(host)
-        if variables.get("ovn_hypervisor_kubeconfig") or variables.get("ovn_hypervisor_context"):
+        if is_true(variables, "ovn_hypervisor_resource"):
             others += [problem.rstrip(".")] if (problem := name_problem(host)) else []
     clashes = [f"{', '.join(names)} have the same {thing}" for thing, names in sorted(owners.items()) if len(names) > 1]
     return clashes + others

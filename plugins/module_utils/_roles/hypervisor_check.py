@@ -16,7 +16,6 @@ from .hypervisor import machine_state, outdated_units, unmasked_units
 from .hypervisor_units import controller_unit, underlay_unit
 from .variables import Groups, Hostvars, Variables, first_value, is_true, members_of
 
-WAIT_TIMEOUT = 60  # seconds: for Open vSwitch, and for the registration
 UNIT_DIRECTORY = "_ovn_hypervisor_unit_directory"  # a variable of the role, which tests replace
 
 
@@ -57,9 +56,10 @@ class HypervisorOptions:
     openvswitch: str
     openvswitch_sandbox: bool
     openvswitch_database: str
-    wait_timeout: int | None
     central_host: str | None
+    resource: bool
     force_conflicts: bool
+    wait_timeout: int = 60  # for Open vSwitch, and for the registration
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,7 +183,7 @@ def local_options(options: HypervisorOptions) -> dict[str, t.Any]:
     return {
         "database": options.openvswitch_database,
         "allow_takeover": options.allow_takeover,
-        "wait_timeout": options.wait_timeout or WAIT_TIMEOUT,
+        "wait_timeout": options.wait_timeout,
         **(files if options.tls else {}),
     }
 
@@ -338,7 +338,7 @@ def described_machine(machine: DesiredMachine, options: HypervisorOptions) -> di
         "unit": machine.unit,
         "pid_file": machine.pid_file,
         "firewall": machine.firewall,
-        "wait_timeout": options.wait_timeout or WAIT_TIMEOUT,
+        "wait_timeout": options.wait_timeout,
         "warnings": machine.state["warnings"],
     }
 
@@ -407,11 +407,6 @@ def removal_problem(host: str) -> str:
 def alive_problem(host: str, system_id: str) -> str:
     """Return why the rows of a chassis do not stay deleted."""
     return f"{host} is alive: its chassis {system_id} came back at once. Use ovn_hypervisor_state=absent, or power it off first."
-
-
-def has_resource(variables: Variables) -> bool:
-    """Return whether a machine has an OVNChassis. The shared variable ovn_kubeconfig alone asks for none: it may be there for clusters."""
-    return bool(first_value(variables, "ovn_hypervisor_kubeconfig", "ovn_hypervisor_context"))
 
 
 @dataclasses.dataclass(frozen=True)

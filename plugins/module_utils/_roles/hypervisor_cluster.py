@@ -14,8 +14,6 @@ from .._base.inventory import address_of, encapsulation_ip_of
 from .cluster_source import FACT, camel_mappings, specification_of_resource
 from .variables import Groups, Variables, first_value, members_of
 
-WAIT_TIMEOUT = 600  # seconds without progress: an update goes through the nodes one by one
-
 
 @dataclasses.dataclass(frozen=True)
 class HypervisorClusterOptions:
@@ -36,7 +34,7 @@ class HypervisorClusterOptions:
     central_host: str | None
     break_lock: bool
     force_conflicts: bool
-    wait_timeout: int | None
+    wait_timeout: int = 600  # without progress: an update goes through the nodes one by one
 
 
 class DesiredNodes(t.NamedTuple):

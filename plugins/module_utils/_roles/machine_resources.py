@@ -17,6 +17,8 @@ CHECK, CHASSIS = "ovn_hypervisor_check", "ovn_hypervisor_chassis"  # what the st
 class ResourceOptions:
     """Options of the role and shared variables that say to which OVNCluster the chassis of a machine belongs."""
 
+    kubeconfig: t.Any
+    context: str
     tls: bool
     tls_secret: str | None
     cluster_name: str
@@ -41,18 +43,10 @@ def _resource(variables: Variables) -> dict[str, t.Any]:
     return {**({"hostname": hostname} if hostname else {}), **resource}
 
 
-def resource_access(variables: Variables) -> dict[str, t.Any]:
-    """Return kubeconfig and context of the cluster with the OVNChassis of a machine."""
-    return {
-        option: plain(first_value(variables, f"ovn_hypervisor_{option}", f"ovn_{option}"))
-        for option in ("kubeconfig", "context")
-    }
-
-
 def _place(variables: Variables) -> list[t.Any]:
     """Return the cluster and the OVNCluster in it, with the Secret that the call reads."""
-    own = resource_access(variables).values()
-    return [*own, *(first_value(variables, option) for option in ("ovn_namespace", "ovn_cluster_name"))]
+    place = ("ovn_kubeconfig", "ovn_context", "ovn_namespace", "ovn_cluster_name")
+    return [plain(first_value(variables, option)) for option in place]
 
 
 def heartbeat_interval(host: str, variables: Variables, hostvars: Hostvars, groups: Groups) -> t.Any:

@@ -27,7 +27,7 @@ class OperatorRoleOptions:
     resync: int
     log_level: str
     force_conflicts: bool
-    wait_timeout: float
+    wait_timeout: int = 300  # for its pods to become available
 
 
 def operator_arguments(options: OperatorRoleOptions, host: str) -> dict[str, t.Any]:

@@ -95,7 +95,7 @@ def misplaced_options(
 def unattended_problem(host: str, options: DataclassInstance, prefix: str, playbook: str) -> str:
     """Return which options for a single run an unattended one does not start with, empty if none is set. A person gives them to `playbook`."""
     given = dataclasses.asdict(options)
-    found = [f"{prefix}{name}" for name, value in given.items() if value not in (False, "present")]
+    found = [option_name(prefix, name) for name, value in given.items() if value not in (False, "present")]
     if not found:
         return ""
     return (
@@ -113,7 +113,7 @@ def read_options(options: type[Options], given: t.Mapping[str, t.Any], prefix: s
     for field in dataclasses.fields(options):
         value = given.get(field.name)
         if value is None or (isinstance(value, str) and not value):
-            if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            if _is_required(field):
                 raise InvalidInput(f"{option_name(prefix, field.name)} has no value. Set it, or remove the empty one.")
             continue
         kind = str(field.type).partition(" | None")[0]
@@ -136,8 +136,16 @@ def option_names(kind: type[Options], prefix: str) -> list[str]:
 
 
 def options_from(kind: type[Options], values: t.Mapping[str, t.Any], prefix: str) -> Options:
-    """Return the dataclass with checked values: a field is the shared variable of that name, or the role's option."""
-    return kind(**{field.name: values[_option_of(field, prefix)] for field in dataclasses.fields(kind)})
+    """Return the dataclass with checked values: a field is the shared variable of that name, or the role's option.
+
+    The default of a field counts where its option has none: a role's own default for a shared variable.
+    """
+    found = {field: values[_option_of(field, prefix)] for field in dataclasses.fields(kind)}
+    return kind(**{field.name: value for field, value in found.items() if value is not None or _is_required(field)})
+
+
+def _is_required(field: dataclasses.Field[t.Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 Specification = t.Mapping[str, t.Mapping[str, t.Any]]  # option: what argument_specs.yml says of it

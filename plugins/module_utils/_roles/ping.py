@@ -34,11 +34,11 @@ class PingOptions:
     ip_version: int
     mtu: int
     max_loss: float
-    wait_timeout: int
     nodes: int  # of a cluster that get a guest, 0: all
     namespace: str
     system_id: str | None  # of a machine
     northbound_endpoints: list[str] | None
+    wait_timeout: int = 30  # for the flows of a guest, and for the first answer
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,6 +14,11 @@ SPECIFICATION: t.Mapping[str, t.Mapping[str, t.Any]] = {
         "default": "host",
         "description": "V(host) is a machine, V(kubernetes) a whole cluster, with C(ansible_connection=local).",
     },
+    "ovn_break_lock": {
+        "type": "bool",
+        "default": False,
+        "description": "Whether to take the lock of another run without waiting. Only for a single run, when the other one is known to be dead.",
+    },
     "ovn_central_elsewhere": {
         "type": "bool",
         "default": False,
@@ -54,6 +59,11 @@ SPECIFICATION: t.Mapping[str, t.Mapping[str, t.Any]] = {
         "choices": ["none", "print", "managed"],
         "default": "none",
         "description": "V(managed) loads the table C(inet c5c3_ovn) of nftables, V(print) shows its rules, V(none) deletes what was loaded.",
+    },
+    "ovn_force_conflicts": {
+        "type": "bool",
+        "default": False,
+        "description": "Whether fields in Kubernetes that another tool owns are taken over. If not, a run names tool and field and stops.",
     },
     "ovn_image": {
         "type": "dict",
@@ -117,6 +127,10 @@ SPECIFICATION: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "ovn_tls_secret": {
         "type": "str",
         "description": "Secret with C(tls.key), C(tls.crt) and C(ca.crt). The default is the name of the OVNCluster with C(-tls).",
+    },
+    "ovn_wait_timeout": {
+        "type": "int",
+        "description": "How long a role waits for what it has started, in seconds. Its default depends on the role, and on machine or cluster.",
     },
     "ovs_image": {
         "type": "dict",

@@ -212,7 +212,7 @@ def event(kind: str, name: str, message: str) -> Object:
             [event("Pod", "p", "no address is left."), event("Pod", "q", "nothing"), event("DaemonSet", "d", "quota")],
             "no progress for 600 s",
             "Not all nodes have r:3: node a is still pulling (Pod p: no address is left); no progress for 600 s. Look at these nodes and at their way to the "
-            "registry; if that is only slow, set a longer wait_timeout (ovn_hypervisor_wait_timeout), then run again. No daemon was stopped.",
+            "registry; if that is only slow, set a longer wait_timeout (ovn_wait_timeout), then run again. No daemon was stopped.",
             id="a node that gets no further",
         ),
     ],

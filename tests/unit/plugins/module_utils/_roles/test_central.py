@@ -37,8 +37,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types impor
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.shared_variables import SPECIFICATION
 
 SPECS = Path(__file__).resolve().parents[5] / "roles/ovn_central/meta/argument_specs.yml"
-# A group of the inventory
-NOT_OPTIONS = ("members",)
+# A group of the inventory, and a shared variable whose default is the role's own
+NOT_OPTIONS = ("members", "wait_timeout")
 ADDRESSES = {"c1": "192.0.2.11", "c2": "2001:db8::12", "c3": "c3"}
 
 
@@ -671,7 +671,7 @@ ROLLOUT = CentralRolloutOptions(
     break_lock=False,
     force_conflicts=False,
     lock_wait_timeout=900,
-    rollout_timeout=600,
+    wait_timeout=600,
     if_locked="fail",
 )
 

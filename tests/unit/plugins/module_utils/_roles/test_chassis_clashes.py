@@ -50,7 +50,7 @@ def test_clusters_do_not_count_their_nodes_have_the_names() -> None:
 
 
 def test_a_machine_with_an_object_needs_a_name_for_it() -> None:
-    bad = {"Compute_1": {"ovn_hypervisor_kubeconfig": "k", "ovn_encapsulation_ip": "192.0.2.1"}}
+    bad = {"Compute_1": {"ovn_hypervisor_resource": "yes", "ovn_encapsulation_ip": "192.0.2.1"}}
     (problem,) = chassis_clashes(bad, bad, name_problem)
     assert "Machine Compute_1 cannot have an OVNChassis" in problem
     assert chassis_clashes({"Compute_1": {"ovn_encapsulation_ip": "192.0.2.1"}}, bad, name_problem) == []

@@ -323,7 +323,7 @@ def test_settings_leave_alone_what_is_not_given() -> None:
 
 def test_files_are_named_with_tls_alone() -> None:
     assert local_options(options_with())["certificate"] == "/etc/ovn/tls/chassis-cert.pem"
-    assert local_options(options_with(ovn_tls=False, ovn_hypervisor_wait_timeout=5)) == {
+    assert local_options(options_with(ovn_tls=False, ovn_wait_timeout=5)) == {
         "database": "unix:/run/openvswitch/db.sock",
         "allow_takeover": False,
         "wait_timeout": 5,
@@ -335,4 +335,6 @@ def test_unattended_run_has_no_option_of_a_single_one() -> None:
     assert unattended_problem("h1", nothing, "ovn_hypervisor_", "c5c3.ovn.hypervisors") == ""
     two = SingleRunOptions(state="absent", allow_takeover=True, break_lock=False, force_conflicts=False)
     named = "ovn_hypervisor_state, ovn_hypervisor_allow_takeover are set for h1."
+    lock = SingleRunOptions(state="present", allow_takeover=False, break_lock=True, force_conflicts=False)
+    assert "ovn_break_lock is set for h1." in unattended_problem("h1", lock, "ovn_hypervisor_", "c5c3.ovn.hypervisors")
     assert unattended_problem("h1", two, "ovn_hypervisor_", "c5c3.ovn.hypervisors").startswith(named)

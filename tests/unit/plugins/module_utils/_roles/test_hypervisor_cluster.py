@@ -156,9 +156,9 @@ def test_options_of_machines_that_a_cluster_has(options: Values, names: list[str
 
 
 def test_every_option_is_of_machines_or_clusters() -> None:
-    """One that neither reads, except the kubeconfig of an OVNChassis, has no effect."""
+    """One that neither reads has no effect."""
     read = {*option_names(HypervisorOptions, PREFIX), *option_names(HypervisorClusterOptions, PREFIX)}
-    assert ROLE.keys() - read == {"ovn_hypervisor_kubeconfig", "ovn_hypervisor_context"}
+    assert ROLE.keys() - read == set()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ Object = dict[str, t.Any]
 
 
 def machine(name: str, kubeconfig: t.Any = "a", **more: t.Any) -> Object:
-    return {"ovn_hypervisor_kubeconfig": kubeconfig, "ovn_hypervisor_check": {"resource": {"name": name}}, **more}
+    return {"ovn_kubeconfig": kubeconfig, "ovn_hypervisor_check": {"resource": {"name": name}}, **more}
 
 
 HOSTS: dict[str, Object] = {
@@ -23,7 +23,7 @@ HOSTS: dict[str, Object] = {
     "a1": machine("a1"),
     "b1": machine("b1", "b"),
     "a2": machine("a2"),
-    "context": machine("context", ovn_hypervisor_context="x"),
+    "context": machine("context", ovn_context="x"),
     "blue": machine("blue", ovn_cluster_name="blue"),
     "content1": machine("content1", {"kind": "Config"}),
     "content2": machine("content2", {"kind": "Config"}),
