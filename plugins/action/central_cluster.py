@@ -7,6 +7,7 @@ import typing as t
 
 from ..module_utils._base.errors import OvnError, Refused
 from ..module_utils._roles.central import (
+    YIELDS,
     CentralClusterOptions,
     CentralRolloutOptions,
     certificate_name_problem,
@@ -15,6 +16,7 @@ from ..module_utils._roles.central import (
 )
 from ..module_utils._roles.option_types import Specification
 from ..module_utils._roles.rendered import changed_objects
+from ..module_utils._roles.variables import is_true
 from ..plugin_utils._progress import PrintsProgress, print_lines
 from ..plugin_utils._role_action import RoleAction
 
@@ -32,7 +34,7 @@ class ActionModule(PrintsProgress, RoleAction):
             with self.printed_progress(self._task_vars):
                 found = self.call("c5c3.ovn.ovn_cluster", **rollout_arguments(rollout, desired, self.variables))
         except OvnError as e:
-            if rollout.if_locked == "end" and "holder" in e.details:
+            if is_true(self.variables, YIELDS) and "holder" in e.details:
                 return {**e.as_result(), "busy": str(e), "endpoints": {}}
             raise
         if changes := [*found.get("steps", ()), *changed_objects(found["objects"])]:

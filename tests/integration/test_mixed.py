@@ -398,7 +398,7 @@ def test_options_of_machines_are_refused_for_a_cluster(site: Inventory, run_play
         "ovn_hypervisor_bridges": [{"name": "br-ex"}],
         "ovn_hypervisor_encapsulation_type": ["vxlan"],
         "ovn_hypervisor_gateway": True,
-        "ovn_hypervisor_monitor_all": True,
+        "ovn_hypervisor_chassis_settings": {"monitor_all": True},
         "ovn_hypervisor_external_ids": {"a": "b"},
     }
     place = {"ovn_southbound_endpoints": ["tcp:192.0.2.9:6642"], "ovn_northbound_endpoints": ["tcp:192.0.2.9:6641"]}

@@ -22,16 +22,16 @@ from .report import judge, report
 _MACHINE, _CLUSTER = "ovn_precheck_measured", ("ovn_central_precheck", "ovn_precheck_hypervisors")
 _CENTRAL = "ovn_precheck_central"
 _GROUPS = ("ovn_central", "ovn_hypervisors")
+_CLOCK_SECONDS = 5  # by which clocks may differ
 
 
 @dataclasses.dataclass(frozen=True)
 class PrecheckOptions:
-    """The options of the role. `guest_mtu` in octets, 0 if nobody says it; `free_space` in MiB, `clock_difference` in seconds."""
+    """The options of the role. `guest_mtu` in octets, 0 if nobody says it; `free_space` in MiB."""
 
     ignore: list[str] = dataclasses.field(default_factory=list)
     guest_mtu: int = 0
     free_space: int = 1024
-    clock_difference: int = 5
 
     @classmethod
     def of(cls, given: t.Mapping[str, t.Any]) -> PrecheckOptions:
@@ -43,7 +43,7 @@ class PrecheckOptions:
 
     @property
     def limits(self) -> Limits:
-        return Limits(self.guest_mtu, self.clock_difference, self.free_space << 20)
+        return Limits(self.guest_mtu, _CLOCK_SECONDS, self.free_space << 20)
 
 
 def options_of_hosts(

@@ -45,6 +45,7 @@ from .pki import machine_certificates, makes_client_bundle, pod_security_of, sha
 from .variables import Groups, Hostvars, Variables, first_value, members_of
 
 PREFIX = "ovn_central_"
+YIELDS = "_ovn_central_yields"  # a variable of c5c3.ovn.reconcile, whose runs end without an error while another one is at work
 T = t.TypeVar("T")
 # Without an effect in Kubernetes, besides `firewall`
 ONLY_MACHINES = (
@@ -227,7 +228,6 @@ class CentralRolloutOptions:
     break_lock: bool
     force_conflicts: bool
     lock_wait_timeout: int
-    if_locked: str
     wait_timeout: int = 600
 
     @property

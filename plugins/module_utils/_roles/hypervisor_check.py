@@ -32,16 +32,12 @@ class HypervisorOptions:
     tunnel_networks: list[str]
     bridges: list[dict[str, t.Any]]
     bridge_mappings: list[dict[str, t.Any]] | None
-    mac_mappings: list[dict[str, t.Any]] | None
     underlay: dict[str, t.Any]
     datapath_type: str | None
     gateway: bool | None
     availability_zones: list[str] | None
     cms_options: list[str] | None
-    transport_zones: list[str] | None
-    monitor_all: bool | None
-    remote_probe_interval: int | None
-    openflow_probe_interval: int | None
+    chassis_settings: dict[str, t.Any]
     external_ids: dict[str, t.Any] | None
     other_config: dict[str, t.Any] | None
     purge: bool
@@ -157,19 +153,15 @@ def _machine_options(host: str, options: HypervisorOptions, variables: Variables
 def _chassis_settings(options: HypervisorOptions, state: Variables, *, gateway: bool) -> dict[str, t.Any]:
     """Return the options of `ovn_chassis` that only the machine itself has; None leaves a setting alone. `state` is the result of `machine_state`."""
     named = (
-        "mac_mappings",
         "availability_zones",
         "cms_options",
-        "transport_zones",
         "datapath_type",
-        "monitor_all",
-        "remote_probe_interval",
-        "openflow_probe_interval",
         "other_config",
         "allow_missing_ports",
     )
     return {
         **{name: getattr(options, name) for name in named},
+        **options.chassis_settings,
         "bridges": state["bridges"],
         "external_ids": state["external_ids"],
         "gateway": gateway,

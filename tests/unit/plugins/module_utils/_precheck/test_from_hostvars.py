@@ -49,7 +49,7 @@ def test_hosts_outside_of_the_run_are_not_judged() -> None:
 def test_the_options_of_the_role_count() -> None:
     slow = variables(clock={"began": 90.0, "ended": 91.0})
     assert "clock_difference db1" in lines(db1=slow)[1]
-    assert lines(db1=slow, given={"clock_difference": "20"}) == ["Precheck ok: 3 hosts, nothing found"]
+    assert lines(db1=variables(clock={"began": 96.0, "ended": 97.0})) == ["Precheck ok: 3 hosts, nothing found"]
     assert lines(db1=slow, given={"ignore": "clock_difference"})[1] == "Ignored: clock_difference db1"
     disk = [
         {"path": "/var/lib/ovn", "mount": "/", "type": "ext4", "free": 3 << 20, "size": 9 << 20, "read_only": False}
@@ -59,12 +59,12 @@ def test_the_options_of_the_role_count() -> None:
 
 
 def test_the_options_of_a_group_count_for_its_hosts_only() -> None:
-    slow = {"clock": {"began": 90.0, "ended": 91.0}}
-    lenient = {**variables(**slow), "ovn_precheck_clock_difference": 20}
+    full = {"path": "/var/lib/ovn", "mount": "/", "type": "ext4", "free": 3 << 20, "size": 9 << 20, "read_only": False}
+    lenient = {**variables(file_systems=[full]), "ovn_precheck_free_space": 3}
     # Whichever host the judgement is templated on, whose options are `given`.
-    for given in ({"clock_difference": 20}, {"clock_difference": 5}):
-        result = lines(db1=variables(**slow), compute1=lenient, given=given)
-        assert [line.split(":")[0] for line in result[1:]] == ["clock_difference db1"]
+    for given in ({"free_space": 3}, {"free_space": 1024}):
+        result = lines(db1=variables(file_systems=[full]), compute1=lenient, given=given)
+        assert [line.split(":")[0] for line in result[1:]] == ["disk_space db1 /var/lib/ovn"]
 
 
 def test_a_group_ignores_findings_of_its_hosts_only() -> None:

@@ -672,7 +672,6 @@ ROLLOUT = CentralRolloutOptions(
     force_conflicts=False,
     lock_wait_timeout=900,
     wait_timeout=600,
-    if_locked="fail",
 )
 
 

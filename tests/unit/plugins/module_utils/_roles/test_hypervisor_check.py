@@ -289,7 +289,9 @@ def test_connection(
 def test_machine_and_its_resource_are_one_chassis() -> None:
     mappings = [{"physical_network": "p", "bridge": "br-ex"}]
     chassis = machine_with(
-        ovn_encapsulation_ip="192.0.2.7", ovn_hypervisor_bridge_mappings=mappings, ovn_hypervisor_monitor_all="yes"
+        ovn_encapsulation_ip="192.0.2.7",
+        ovn_hypervisor_bridge_mappings=mappings,
+        ovn_hypervisor_chassis_settings={"monitor_all": "yes"},
     ).chassis
     given = {name: value for name, value in chassis.options().items() if value is not None}
     assert given == {

@@ -144,8 +144,8 @@ def test_the_specification_may_name_the_secret() -> None:
             ["ovn_hypervisor_purge"],
         ),  # the first one is for the hosts of one run
         (
-            {"monitor_all": False, "cms_options": ["a"], "certificate": "/own.pem"},
-            ["ovn_hypervisor_certificate", "ovn_hypervisor_cms_options", "ovn_hypervisor_monitor_all"],
+            {"chassis_settings": {"monitor_all": False}, "cms_options": ["a"], "certificate": "/own.pem"},
+            ["ovn_hypervisor_certificate", "ovn_hypervisor_chassis_settings", "ovn_hypervisor_cms_options"],
         ),
         ({"datapath_type": "netdev", "wait_timeout": 30, "openvswitch": "existing", "force_conflicts": True}, []),
     ],
