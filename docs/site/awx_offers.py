@@ -34,10 +34,7 @@ REMOVING = frozenset({"ovn_hypervisor_state"})
 RESTARTS = "Members may restart, one at a time. The output of the check before says which and why."
 # Options of one run over the databases.
 OF_DATABASES = (
-    "ovn_central_new_cluster",
-    "ovn_central_accept_lost_disk",
-    "ovn_central_accept_rollback",
-    "ovn_central_allow_outage",
+    "ovn_central_permit",
     "ovn_break_lock",
 )
 OFFERED = {
@@ -75,7 +72,7 @@ OFFERED = {
     ),
     "adopt": Offer(
         "adopt",
-        asks=("ovn_central_accept_lost_disk", "ovn_break_lock"),
+        asks=OF_DATABASES,
         check=True,
         approval="Each member that something else runs is stopped and taken over, one at a time. The check before prints the order.",
     ),

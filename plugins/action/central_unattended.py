@@ -15,13 +15,9 @@ from ..plugin_utils._role_action import RoleAction
 class SingleRunOptions:
     """Options that allow an outage, or give data up. In an inventory that would be decided again every few minutes."""
 
-    allow_outage: bool
-    new_cluster: bool
-    accept_rollback: bool
-    accept_lost_disk: bool
+    permit: list[str]
     break_lock: bool
     force_conflicts: bool
-    firewall_disconnect: bool
 
 
 class ActionModule(RoleAction):

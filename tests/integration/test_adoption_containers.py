@@ -131,7 +131,7 @@ def test_a_container_that_is_gone_for_good_is_replaced_once_the_operator_says_so
     gone = next(one for one in backend.hosts if one.is_contained and not one.leads)
     gone.engine.output("update", "--restart=no", gone.name)
     gone.engine.output("stop", gone.name)
-    with pytest.raises(Refused, match=rf"Start what ran it on {gone.id}, .* ovn_central_accept_lost_disk=true"):
+    with pytest.raises(Refused, match=rf"Start what ran it on {gone.id}, .* ovn_central_permit=lost_disk"):
         backend.run()
     with Writer(backend) as writer:
         backend.run(accept_lost_disk=True)

@@ -333,7 +333,7 @@ def test_a_member_whose_disk_is_not_mounted_waits_for_it(cluster: Cluster, disks
     facts = first.examined()
     assert (facts["class"], facts["decision"]) == ("disk-missing", "ask")
     assert "Mount it," in facts["reason"]
-    assert "ovn_central_accept_lost_disk on machines" in facts["reason"]
+    assert "ovn_central_permit=lost_disk on machines" in facts["reason"]
     first.start(OVN_WAIT="1")
     until(lambda: first.state("class") == "disk-missing", "waiting")
     disks.unmount()

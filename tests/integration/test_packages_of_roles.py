@@ -14,7 +14,7 @@ CENTRAL = {"ovn-central", "ovn-common", "openvswitch-common", "python3-openvswit
 HYPERVISOR = {"ovn-host", "ovn-common", "openvswitch-common", "openvswitch-switch", "python3-openvswitch"}
 
 
-MEMBER = {"ovn_central_members": ["h1"], "ovn_address": "127.0.0.1", "ovn_central_new_cluster": True}
+MEMBER = {"ovn_central_members": ["h1"], "ovn_address": "127.0.0.1", "ovn_central_permit": ["new_cluster"]}
 FILES = {"central": ("host_check", "host_packages"), "hypervisor": ("check", "packages")}
 
 

@@ -73,7 +73,7 @@ def test_another_run_is_at_work(site: LocalSite) -> None:
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("ovn_central_allow_outage", True), ("ovn_break_lock", True), ("ovn_hypervisor_state", "absent")],
+    [("ovn_central_permit", "outage"), ("ovn_break_lock", True), ("ovn_hypervisor_state", "absent")],
 )
 def test_an_option_of_a_single_run_is_refused(site: LocalSite, option: str, value: object) -> None:
     ran = site.run(*PASS, hypervisors=("h1",), **{**options(site), option: value})

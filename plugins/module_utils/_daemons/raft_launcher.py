@@ -168,7 +168,7 @@ decide_by_class() {
         other-disk,*)
             answer ask "$file lies on another disk: $detail. Run the playbook: it replaces the member."; return ;;
         disk-missing,*)
-            option="accept_lost_disk of ovn_cluster, ovn_central_accept_lost_disk on machines"
+            option="accept_lost_disk of ovn_cluster, ovn_central_permit=lost_disk on machines"
             answer ask "$file is absent, and its disk is not mounted: $detail. Mount it, or accept its loss ($option)."; return ;;
         member,replacing | joining,replacing)
             answer ask "the record says replacing. Run the playbook: it goes on with that."; return ;;

@@ -160,7 +160,7 @@ class MemberChecks:
             member,
             f"Acknowledged writes were lost: {member} had log entry {entry.log_index} of term {entry.term}, and {log} has another one there. Repair the "
             "networks from Neutron (neutron-ovn-db-sync-util), then accept the loss with accept_rollback of ovn_cluster, "
-            "ovn_central_accept_rollback on machines.",
+            "ovn_central_permit=rollback on machines.",
         )
 
     def _lag(self, answer: Answer, entry: ListedServer | None) -> None:

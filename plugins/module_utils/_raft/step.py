@@ -148,11 +148,11 @@ class MessageTexts:
     own: str = "Put its host into the group ovn_central"
     reach: str = "Make every central host reachable (and don't use --limit), then run again."
     bootstrap: str = "ovn_central_bootstrap is false. Set it to true for the first run."
-    outage: str = "ovn_central_allow_outage=true"
+    outage: str = "ovn_central_permit=outage"
     remove_record: str = "Remove it on every central host if no database exists."
-    new_cluster: str = "ovn_central_new_cluster=true"
-    accept_rollback: str = "ovn_central_accept_rollback=true"
-    accept_lost_disk: str = "ovn_central_accept_lost_disk=true"
+    new_cluster: str = "ovn_central_permit=new_cluster"
+    accept_rollback: str = "ovn_central_permit=rollback"
+    accept_lost_disk: str = "ovn_central_permit=lost_disk"
 
 
 PODS = MessageTexts(

@@ -60,7 +60,6 @@ ONLY_MACHINES = (
     "database_directory",
     "distribution",
     "extra_connections",
-    "firewall_disconnect",
     "heartbeat_interval",
     "listen_address",
     "log_level",
@@ -221,10 +220,7 @@ class CentralRolloutOptions:
     northbound_cluster_id: str
     southbound_cluster_id: str
     restart: bool
-    allow_outage: bool
-    new_cluster: bool
-    accept_rollback: bool
-    accept_lost_disk: bool
+    permit: list[str]
     break_lock: bool
     force_conflicts: bool
     lock_wait_timeout: int
@@ -299,14 +295,21 @@ def rollout_arguments(
         "northbound_cluster_id": options.northbound_cluster_id or None,
         "southbound_cluster_id": options.southbound_cluster_id or None,
         "restart": options.restart,
-        "allow_outage": options.allow_outage,
-        "new_cluster": options.new_cluster,
-        "accept_rollback": options.accept_rollback,
-        "accept_lost_disk": options.accept_lost_disk,
+        **permitted(options.permit),
         "break_lock": options.break_lock,
         "force_conflicts": options.force_conflicts,
         "lock_wait_timeout": options.lock_wait_timeout,
         "wait_timeout": options.wait_timeout,
+    }
+
+
+def permitted(permit: t.Sequence[str]) -> dict[str, bool]:
+    """Return what a run may do that is refused otherwise, as options of `ovn_cluster` and of the plan of a round."""
+    return {
+        "allow_outage": "outage" in permit,
+        "new_cluster": "new_cluster" in permit,
+        "accept_rollback": "rollback" in permit,
+        "accept_lost_disk": "lost_disk" in permit,
     }
 
 

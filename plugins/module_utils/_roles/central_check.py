@@ -31,7 +31,7 @@ class CentralCheckOptions:
     client_networks: list[str]
     chassis_networks: list[str]
     member_networks: list[str]
-    firewall_disconnect: bool
+    permit: list[str]
     packages: list[str] | None
     distribution: dict[str, t.Any]
     allow_package_downgrade: bool
@@ -204,7 +204,9 @@ def judge_central(
     problems = [
         *(["\n".join(refusals) + " No package was changed."] if refusals else []),
         _host_problem(machine, found),
-        "" if machine.adopt else firewall_problem(found["firewall"][0], host, disconnect=options.firewall_disconnect),
+        ""
+        if machine.adopt
+        else firewall_problem(found["firewall"][0], host, disconnect="firewall_disconnect" in options.permit),
     ]
     declared: Variables = variables.get("ovn_pki_declared") or {}
     return {

@@ -11,7 +11,7 @@ from .._base.inventory import as_list
 from .._host.adoption_problems import northd_order
 from .._raft.founding_report import note_witnesses, witness_report
 from .._raft.machine_plan import machine_plan
-from .central import host_share
+from .central import host_share, permitted
 from .endpoints import endpoints_of
 from .option_types import plain
 from .variables import Hostvars, Variables, backend_of, first_value
@@ -36,11 +36,8 @@ class RaftOptions:
     southbound_cluster_id: str
     bootstrap: bool
     restart: bool
-    allow_outage: bool
+    permit: list[str]
     allow_names: bool
-    new_cluster: bool
-    accept_rollback: bool
-    accept_lost_disk: bool
     witness_hosts: list[str] | None
     config_directory: str
     database_directory: str
@@ -84,7 +81,7 @@ def plan_before_changes(
         **plan,
         "round": 0,
         "witnesses": witnesses,
-        "planned": plan["due"] or options.accept_rollback or any(check["planned"] for check in checks.values()),
+        "planned": plan["due"] or "rollback" in options.permit or any(check["planned"] for check in checks.values()),
         "packages_due": any(one.get("due") or one.get("source_files") for one in plans),
         "northd_order": northd_order({host: check["northd"]["state"] for host, check in checks.items()}),
     }
@@ -137,17 +134,9 @@ def _run(
     before_changes: bool,
 ) -> dict[str, t.Any]:
     desired = next(iter(checks.values()))["desired"]
-    names = (
-        "bootstrap",
-        "restart",
-        "allow_outage",
-        "allow_names",
-        "new_cluster",
-        "accept_rollback",
-        "accept_lost_disk",
-    )
     return {
-        **{name: getattr(options, name) for name in names},
+        **{name: getattr(options, name) for name in ("bootstrap", "restart", "allow_names")},
+        **permitted(options.permit),
         "run": run.name,
         "time": run.time,
         "declared": desired["raft_addresses"],

@@ -103,7 +103,7 @@ def firewall_problem(observed: t.Mapping[str, t.Any], host: str, disconnect: t.A
     return (
         f"The firewall of {host} is not loaded, because it would shut out who is connected: {named}. Add them to ovn_central_client_networks "
         "(6641, 16642), ovn_central_chassis_networks (6642) or ovn_central_member_networks (all ports), or shut them out with "
-        "ovn_central_firewall_disconnect=true. Nothing was changed."
+        "ovn_central_permit=firewall_disconnect. Nothing was changed."
     )
 
 

@@ -7,14 +7,14 @@ import dataclasses
 import typing as t
 
 from .._base.errors import InvalidInput
-from .._base.inventory import tunnel_ends_of
+from .._base.inventory import as_list, tunnel_ends_of
 from .._chassis.options import DeclaredChassis
 from .._machine.distributions import distribution_data
 from .cluster_source import FACT, encapsulation_types_of
 from .firewall import desired_firewall, firewall_kept, firewall_problem
 from .hypervisor import machine_state, outdated_units, unmasked_units
 from .hypervisor_units import controller_unit, underlay_unit
-from .variables import Groups, Hostvars, Variables, first_value, is_true, members_of
+from .variables import Groups, Hostvars, Variables, first_value, members_of
 
 UNIT_DIRECTORY = "_ovn_hypervisor_unit_directory"  # a variable of the role, which tests replace
 
@@ -259,7 +259,7 @@ def judge_machine(
     outdated = outdated_units(found["files"], machine.unit_files)
     due = (
         found["due"]
-        or is_true(variables, "ovn_central_accept_rollback")
+        or "rollback" in as_list(first_value(variables, "ovn_central_permit"))
         or bool(outdated)
         or system_id != machine.chassis.system_id
         or plan["due"]

@@ -95,7 +95,7 @@ def misplaced_options(
 def unattended_problem(host: str, options: DataclassInstance, prefix: str, playbook: str) -> str:
     """Return which options for a single run an unattended one does not start with, empty if none is set. A person gives them to `playbook`."""
     given = dataclasses.asdict(options)
-    found = [option_name(prefix, name) for name, value in given.items() if value not in (False, "present")]
+    found = [option_name(prefix, name) for name, value in given.items() if value not in (False, "present", [])]
     if not found:
         return ""
     return (

@@ -427,7 +427,7 @@ def test_what_is_away_is_told_apart_from_what_is_no_member() -> None:
     ):
         check_before_changes(ADOPTION, {o.member: o for o in stranger})
     member = [up("c1"), up("c2"), theirs(lost("c3"))]
-    with pytest.raises(Refused, match=r"Start what ran it on c3, .* ovn_central_accept_lost_disk=true replaces the"):
+    with pytest.raises(Refused, match=r"Start what ran it on c3, .* ovn_central_permit=lost_disk replaces the"):
         check_before_changes(ADOPTION, {o.member: o for o in member})
 
 

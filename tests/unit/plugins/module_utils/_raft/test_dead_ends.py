@@ -348,7 +348,7 @@ def test_a_closed_gate_names_the_disk_that_it_waits_for() -> None:
     ]
     reason = step(decide(seen, closed=["may_stop c1"]))[2]
     assert reason.endswith(
-        "c3 (the disk is away). Mount its disk, or accept the loss with ovn_central_accept_lost_disk=true"
+        "c3 (the disk is away). Mount its disk, or accept the loss with ovn_central_permit=lost_disk"
     )
 
 

@@ -357,7 +357,8 @@ def test_witnesses_of_an_older_control_plane_forbid_its_creation() -> None:
     run = {**RUN, "witnesses": ["hypervisor compute1 has ovn-remote ssl:192.0.2.99:6642"]}
     plan = machine_plan([*seen("northbound"), *seen("southbound")], run, {})
     assert all(
-        "compute1 has ovn-remote" in refusal and "ovn_central_new_cluster" in refusal for refusal in plan["refusals"]
+        "compute1 has ovn-remote" in refusal and "ovn_central_permit=new_cluster" in refusal
+        for refusal in plan["refusals"]
     )
     assert len(plan["refusals"]) == 2
     wanted = machine_plan([*seen("northbound"), *seen("southbound")], {**run, "new_cluster": True}, {})

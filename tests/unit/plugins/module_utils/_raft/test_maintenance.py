@@ -433,7 +433,7 @@ def test_who_has_joined_is_noted_before_a_rule_refuses_the_rest() -> None:
 )
 def test_an_accepted_rollback_starts_the_files_as_they_are(file_class: str, words: str) -> None:
     old = [down(n, file_class=file_class, last_index=5, witness_index=9) for n in NAMES]
-    with pytest.raises(Refused, match=f"{words}.* ovn_central_accept_rollback=true"):
+    with pytest.raises(Refused, match=f"{words}.* ovn_central_permit=rollback"):
         decide(old)
     assert planned(decide(old, dataclasses.replace(RUN, accept_rollback=True))) == ("start", NAMES)
 
@@ -497,7 +497,7 @@ def test_nothing_is_created_beside_a_disk_that_is_not_mounted(record: Record | N
     copy = record.as_dict() if record else None
     fresh = [Observation(n, record=copy) for n in ("c1", "c2")]
     away = Observation("c3", record=copy, file_class="disk-missing", file_reason="its disk is away.")
-    with pytest.raises(Refused, match=r"on c3 its disk is away\. Mount it, .* ovn_central_accept_lost_disk=true"):
+    with pytest.raises(Refused, match=r"on c3 its disk is away\. Mount it, .* ovn_central_permit=lost_disk"):
         decide([*fresh, away])
     accepted = dataclasses.replace(RUN, accept_lost_disk=True)
     assert planned(decide([*fresh, away], accepted)) == ("start", ("c1",))

@@ -418,7 +418,7 @@ def test_the_only_member_restarts_only_with_leave() -> None:
     run = dataclasses.replace(RUN, declared={"c2": ADDRESSES["c2"]})
     refused = decide([alone], run)
     assert refused.step is None
-    assert "ovn_central_allow_outage" in refused.warnings[0]
+    assert "ovn_central_permit=outage" in refused.warnings[0]
     assert steps(decide([alone], dataclasses.replace(run, allow_outage=True))) == ("restart", ("c2",))
 
 

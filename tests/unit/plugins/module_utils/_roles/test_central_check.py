@@ -116,7 +116,7 @@ def test_all_problems_are_reported_together() -> None:
     assert problems[0] == "a on c1 is on hold. No package was changed."
     assert "Adopt it with the playbook c5c3.ovn.adopt" in problems[1]
     assert "203.0.113.7 to port 6641" in problems[2]
-    assert len(judged(observed, ovn_central_firewall_disconnect=True)["problems"]) == 1
+    assert len(judged(observed, ovn_central_permit="firewall_disconnect")["problems"]) == 1
 
 
 @pytest.mark.parametrize(

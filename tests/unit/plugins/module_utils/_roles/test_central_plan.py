@@ -29,11 +29,8 @@ OPTIONS = RaftOptions(
     southbound_cluster_id="",
     bootstrap=True,
     restart=True,
-    allow_outage=False,
+    permit=[],
     allow_names=False,
-    new_cluster=False,
-    accept_rollback=False,
-    accept_lost_disk=False,
     witness_hosts=None,
     config_directory="/etc/c5c3-ovn",
     database_directory="/srv/ovn",
@@ -86,7 +83,7 @@ class TestBeforeChanges:
         plan = plan_before_changes(checks(), OPTIONS, RUN, ["hypervisor hv1 has ovn-remote ssl:192.0.2.99:6642"])
         assert all("hypervisor hv1 has ovn-remote" in refusal for refusal in plan["refusals"])
         assert len(plan["refusals"]) == 2
-        assert plan_before_changes(checks(), options(new_cluster=True), RUN, ["somebody"])["refusals"] == []
+        assert plan_before_changes(checks(), options(permit=["new_cluster"]), RUN, ["somebody"])["refusals"] == []
 
     def test_adoption_creates_nothing(self) -> None:
         adoption = PlannedRun("this run", "now", check_mode=False, adopt=True)
@@ -97,7 +94,7 @@ class TestBeforeChanges:
         [
             ({}, {}, False, False),
             ({"planned": True}, {}, True, False),
-            ({}, {"accept_rollback": True}, True, False),
+            ({}, {"permit": ["rollback"]}, True, False),
             ({"packages_plan": {"due": True}}, {}, False, True),
             ({"packages_plan": {"due": False, "source_files": [{}]}}, {}, False, True),
             ({"packages_plan": {}}, {}, False, False),

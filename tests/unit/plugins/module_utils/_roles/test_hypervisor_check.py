@@ -98,7 +98,7 @@ def test_machine_as_desired_has_nothing_due() -> None:
         ({"due": True}, {}, {}, {"due", "daemons_due"}),
         ({}, {"due": True}, {}, {"due", "daemons_due"}),
         ({}, {"source_files": [{"path": "x"}]}, {}, {"due"}),
-        ({}, {}, {"ovn_central_accept_rollback": "yes"}, {"due"}),
+        ({}, {}, {"ovn_central_permit": "rollback"}, {"due"}),
         ({"files": {UNIT: "other"}}, {}, {}, {"due", "daemons_due", "units_due"}),
     ],
     ids=["comparison", "packages", "package source", "rollback", "unit"],
