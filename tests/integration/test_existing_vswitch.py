@@ -208,7 +208,12 @@ def run_role(machine: Vswitch, folder: pathlib.Path, *tasks_from: str, **variabl
     playbook = folder / "play.yml"
     playbook.write_text(json.dumps([{"hosts": "h1", "gather_facts": False, "tasks": tasks}]))
     hosts = {"ovn_hypervisors": {"hosts": {"h1": {}}}}
-    own = {"ovn_encapsulation_ip": "192.0.2.21", "ovn_tls": False, "ovn_hypervisor_packages": [], **variables}
+    own = {
+        "ovn_encapsulation_ip": "192.0.2.21",
+        "ovn_tls": False,
+        "ovn_hypervisor_distribution": {"packages": []},
+        **variables,
+    }
     inventory = write_inventory(folder / "hosts.yml", hosts, **own)
     command = [*machine.prefix, *_playbooks.command("--check", "-i", str(inventory), str(playbook))]
     done = subprocess.run(

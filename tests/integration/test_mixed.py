@@ -314,7 +314,7 @@ def test_pods_are_asked_for_the_name_of_a_machine_before_its_first_change(
     site: Inventory, run_playbook: RunPlaybook
 ) -> None:
     """Nobody runs pods here, so nobody answers, and the run goes on: ovn_chassis asks again."""
-    machine = {"ovn_encapsulation_ip": CHASSIS, "ovn_hypervisor_packages": []}
+    machine = {"ovn_encapsulation_ip": CHASSIS, "ovn_hypervisor_distribution": {"packages": []}}
     inventory = site.write({"plane": site.cluster()}, {"compute1": machine})
     check = {"ansible.builtin.include_role": {**ROLE, "tasks_from": "check"}}
     told = run_playbook([{"hosts": "compute1", "gather_facts": False, "tasks": [check]}], "-v", inventory=inventory)
@@ -464,7 +464,7 @@ def test_machines_of_one_cluster_have_their_objects_by_one_call(site: Inventory,
             "when": "ovn_hypervisor_check.resource | length > 0",
         },
     ]
-    options = {"ovn_hypervisor_packages": []}
+    options = {"ovn_hypervisor_distribution": {"packages": []}}
     play = {"hosts": "ovn_hypervisors", "gather_facts": False, "tasks": tasks, "vars": options}
     assert "changed=1 " in run_playbook([play], "--check", inventory=inventory)
     first = run_playbook([play], inventory=inventory)

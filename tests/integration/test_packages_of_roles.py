@@ -63,13 +63,16 @@ def test_a_role_installs_its_packages_in_the_declared_versions(
 
 def test_a_version_in_the_list_of_packages_counts_also_where_the_programs_are(released: AptWorld, play: Play) -> None:
     role = Role(play, "hypervisor")
-    assert role(ovn_hypervisor_packages=[f"ovn-host={OLD}"]), play.output
+    assert role(ovn_hypervisor_distribution={"packages": [f"ovn-host={OLD}"]}), play.output
     assert released.installed["ovn-host"] == OLD
     assert role(
-        "--check", ovn_hypervisor_packages=["ovn-host"], ovn_packages_repository="", ovn_packages_versions=""
+        "--check",
+        ovn_hypervisor_distribution={"packages": ["ovn-host"]},
+        ovn_packages_repository="",
+        ovn_packages_versions="",
     ), play.output
     assert play.changed == []
-    assert role(ovn_hypervisor_packages=[f"ovn-host={NEW}"]), play.output
+    assert role(ovn_hypervisor_distribution={"packages": [f"ovn-host={NEW}"]}), play.output
     assert released.installed["ovn-host"] == NEW
 
 
@@ -87,7 +90,7 @@ def test_a_downgrade_names_the_option_of_the_role(name: str, released: AptWorld,
 
 def test_an_inventory_replaces_the_packages_of_a_distribution(released: AptWorld, play: Play) -> None:
     role = Role(play, "central")
-    assert role(ovn_central_distribution={"packages": ["ovn-common"]}, ovn_central_packages=""), play.output
+    assert role(ovn_central_distribution={"packages": ["ovn-common"]}), play.output
     assert set(released.installed) == {"ovn-common"}
     assert not role(ovn_central_distribution={"package": ["ovn-common"]})
     assert "(ovn_central_distribution.package. Supported parameters include: appctl, files, " in play.output.replace(
@@ -96,7 +99,7 @@ def test_an_inventory_replaces_the_packages_of_a_distribution(released: AptWorld
 
 
 def test_an_empty_list_installs_nothing(released: AptWorld, play: Play) -> None:
-    assert Role(play, "hypervisor")(ovn_hypervisor_packages=[]), play.output
+    assert Role(play, "hypervisor")(ovn_hypervisor_distribution={"packages": []}), play.output
     assert (play.changed, released.installed) == ([], {})
 
 

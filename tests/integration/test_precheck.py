@@ -195,7 +195,10 @@ def test_all_findings_come_at_once(play: Play, network: Network, daemons: None) 
     network.inside(SWITCH, "ip", "link", "set", "compute1", "mtu", "1400")
     network.inside("compute2", "ip", "link", "set", "eth0", "mtu", "1450")
     done = play(
-        db3={"ovn_central_database_directory": "/dev/shm/ovn", "ovn_central_packages": ["no-such-package"]},
+        db3={
+            "ovn_central_database_directory": "/dev/shm/ovn",
+            "ovn_central_distribution": {"packages": ["no-such-package"]},
+        },
         db2={"ovn_address": "192.0.2.99"},
         compute1={"ovn_system_id": "compute2"},
     )
@@ -231,7 +234,12 @@ def test_own_daemons_are_no_finding(play: Play, network: Network, daemons: None)
         network.interpreter(name, before=f"mount --bind {units} /etc/systemd/system;")
     other_database(network, "db2")
     network.inside("compute2", "ip", "link", "set", "eth0", "mtu", "1400")
-    done = play(db2={"ovn_central_database_directory": "/dev/shm/ovn", "ovn_central_packages": ["no-such-package"]})
+    done = play(
+        db2={
+            "ovn_central_database_directory": "/dev/shm/ovn",
+            "ovn_central_distribution": {"packages": ["no-such-package"]},
+        }
+    )
     # compute1 is new and cannot send full packets to compute2.
     assert list(done.lines) == ["path_mtu_too_small compute1"], done.output
     done = play("-e", "ovn_precheck_ignore=path_mtu_too_small,disk_space", "--tags", "precheck", playbook="site")

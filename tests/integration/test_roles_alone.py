@@ -78,7 +78,7 @@ def test_a_role_that_is_included_again_reads_the_machine_again(site: LocalSite) 
     file = site.folder / "twice.yml"
     file.write_text(json.dumps([{"hosts": "h1", "gather_facts": False, "tasks": tasks}]))
     arguments = ("--check", "-e", f"_ovn_hypervisor_unit_directory={units}")
-    options = {"ovn_hypervisor_distribution": {"system_id_file": f"{site.folder}/id"}, "ovn_hypervisor_packages": []}
+    options = {"ovn_hypervisor_distribution": {"system_id_file": f"{site.folder}/id", "packages": []}}
     ran = site.run(str(file), *arguments, hypervisors=("h1",), **options)
     assert ran.tasks.count("Compare the host with the chassis that it has to be") == 2, ran.output
     assert 'h1 is the chassis "first" and cannot become "second" while it is one' in ran.output
@@ -95,7 +95,7 @@ def test_name_of_another_chassis_is_refused_before_the_certificate(site: LocalSi
         "mkdir /run/new /run/work /run/ovn; mount -t overlay -o lowerdir=/etc,upperdir=/run/new,workdir=/run/work overlay /etc; "
         f"ln -s {socket.removeprefix('unix:')} /run/ovn/ovnsb_db.sock"
     )
-    options: dict[str, t.Any] = {"ovn_hypervisor_packages": [], "ovn_encapsulation_ip": "127.0.0.21"}
+    options: dict[str, t.Any] = {"ovn_hypervisor_distribution": {"packages": []}, "ovn_encapsulation_ip": "127.0.0.21"}
     refused = site.run("c5c3.ovn.hypervisors", hypervisors=("h1",), **options)
     assert refused.code != 0
     assert '127.0.0.21 (geneve) belongs to chassis "former"' in refused.output, refused.output

@@ -67,11 +67,11 @@ def test_packages_alone(site: LocalSite) -> None:
     directory = site.folder / "needrestart"
     directory.mkdir()
     words = ("c5c3.ovn.central", "--tags", "packages", "-e", f"_ovn_central_needrestart_directory={directory}")
-    foreseen = site.run(*words, "--check", ovn_central_packages=["no-such-package"])
+    foreseen = site.run(*words, "--check", ovn_central_distribution={"packages": ["no-such-package"]})
     assert foreseen.code == 0, foreseen.output
     assert foreseen.tasks.index(MASK) < foreseen.tasks.index(INSTALL)
     assert list(directory.iterdir()) == []
-    ran = site.run(*words, ovn_central_packages=[])
+    ran = site.run(*words, ovn_central_distribution={"packages": []})
     assert ran.code == 0, ran.output
     assert ran.locks == ""
     assert "$nrconf{override_rc}{qr(^c5c3-ovn-)} = 0;" in (directory / "c5c3-ovn.conf").read_text()
@@ -84,8 +84,7 @@ def test_packages_of_hypervisors_alone(site: LocalSite) -> None:
     system_id = site.folder / "id"
     words = ("c5c3.ovn.hypervisors", "--check", "--tags", "packages")
     options = {
-        "ovn_hypervisor_distribution": {"system_id_file": str(system_id)},
-        "ovn_hypervisor_packages": ["no-such-package"],
+        "ovn_hypervisor_distribution": {"system_id_file": str(system_id), "packages": ["no-such-package"]},
     }
     ran = site.run(*words, hypervisors=("h1",), **options)
     assert ran.code == 0, ran.output

@@ -146,11 +146,7 @@ def _with_packages(host: DeclaredHost, variables: Variables) -> DeclaredHost:
     packages = [
         name
         for role, data in zip(parts, given)
-        for name in (
-            distribution_data(role, data, {}, host.name)["packages"]
-            if variables.get(f"ovn_{role}_packages") in (None, "")
-            else as_list(variables[f"ovn_{role}_packages"])  # an empty list: nothing is to be installed
-        )
+        for name in as_list(distribution_data(role, data, {}, host.name)["packages"])
         if name not in excluded
     ]
     packages += _firewall_packages(host, variables) if packages else []

@@ -67,7 +67,6 @@ ONLY_MACHINES = (
     "metrics_file",
     "northbound_options",
     "observer",
-    "packages",
     "private_key",
     "relay_ca_certificate",
     "southbound_options",

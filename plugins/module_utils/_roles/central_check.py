@@ -32,7 +32,6 @@ class CentralCheckOptions:
     chassis_networks: list[str]
     member_networks: list[str]
     permit: list[str]
-    packages: list[str] | None
     distribution: dict[str, t.Any]
     allow_package_downgrade: bool
     allow_mixed_versions: bool
@@ -114,7 +113,7 @@ def desired_central(
     observed = ((found or {}).get("packages") or {}).get("distribution") or {}
     data = distribution_data("central", options.distribution, observed, host)
     firewall = desired_firewall(hostvars, groups, host, firewall_given(options), role="ovn_central")
-    named = data["packages"] if options.packages is None else options.packages
+    named = data["packages"]
     directory = first_value(variables, NEEDRESTART, default="/etc/needrestart/conf.d")
     return DesiredCentral(
         distribution=data,

@@ -46,7 +46,6 @@ class HypervisorOptions:
     private_key: str
     certificate: str
     ca_certificate: str
-    packages: list[str] | None
     distribution: dict[str, t.Any]
     allow_package_downgrade: bool
     openvswitch: str
@@ -106,8 +105,7 @@ def desired_machine(
     firewall = desired_firewall(
         hostvars, groups, host, _firewall_options(options, variables, data), role="ovn_hypervisor"
     )
-    named = data["packages"] if options.packages is None else options.packages
-    named = [name for name in named if name not in state["excluded_packages"]]
+    named = [name for name in data["packages"] if name not in state["excluded_packages"]]
     files = [{"path": unit, "content": controller_unit(state, data)}]
     if options.underlay:
         files.append({"path": underlay, "content": underlay_unit(options.underlay, state["underlay_sandbox"])})

@@ -101,11 +101,18 @@ def test_a_hypervisor_asks_the_southbound_members_and_its_neighbors() -> None:
             id="two addresses",
         ),
         pytest.param({}, "paths", ["/usr", "/var/cache/apt"], id="where packages go"),
-        pytest.param({"ovn_hypervisor_packages": []}, "paths", [], id="no packages need no place"),
-        pytest.param({"ovn_hypervisor_packages": ["my-ovn"]}, "packages", ["my-ovn"], id="own packages"),
-        pytest.param({"ovn_hypervisor_packages": []}, "packages", [], id="nothing is to be installed"),
+        pytest.param({"ovn_hypervisor_distribution": {"packages": []}}, "paths", [], id="no packages need no place"),
         pytest.param(
-            {"ovn_hypervisor_packages": ""}, "packages", list(HYPERVISOR_PACKAGES), id="an empty text is absent"
+            {"ovn_hypervisor_distribution": {"packages": ["my-ovn"]}}, "packages", ["my-ovn"], id="own packages"
+        ),
+        pytest.param(
+            {"ovn_hypervisor_distribution": {"packages": []}}, "packages", [], id="nothing is to be installed"
+        ),
+        pytest.param(
+            {"ovn_hypervisor_distribution": {"packages": ""}},
+            "packages",
+            list(HYPERVISOR_PACKAGES),
+            id="an empty text is absent",
         ),
     ],
 )
@@ -196,7 +203,10 @@ def test_archives_of_the_run(variables: dict[str, t.Any], uris: list[str], proxy
     ],
 )
 def test_versions_of_packages(versions: t.Any, expected: list[str]) -> None:
-    variables = {"ovn_central_packages": ["ovn-central", "x=1", "x=1"], "ovn_packages_versions": versions}
+    variables = {
+        "ovn_central_distribution": {"packages": ["ovn-central", "x=1", "x=1"]},
+        "ovn_packages_versions": versions,
+    }
     assert measurement({"db1": variables}, {"ovn_central": ["db1"]}, "db1")["packages"][:2] == expected
 
 

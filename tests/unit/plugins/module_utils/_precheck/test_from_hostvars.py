@@ -200,7 +200,10 @@ def test_when_no_central_host_is_asked() -> None:
 
 
 def test_a_misspelt_package_is_a_finding_beside_others() -> None:
-    wrong = {**variables(packages={"problem": '"=1.2" names no package'}), "ovn_central_packages": ["=1.2"]}
+    wrong = {
+        **variables(packages={"problem": '"=1.2" names no package'}),
+        "ovn_central_distribution": {"packages": ["=1.2"]},
+    }
     slow = variables(clock={"began": 90.0, "ended": 91.0})
     findings = precheck(hostvars(db1=wrong, compute1=slow), GROUPS, ["db1", "compute1"], {})["findings"]
     assert {one["code"] for one in findings} >= {"not_measured", "clock_difference"}

@@ -135,7 +135,7 @@ def test_packages_of_a_repository(facts: dict[str, t.Any], expected: str) -> Non
 
 
 def test_a_name_with_a_version_is_that_of_the_package() -> None:
-    pinned = {"variables": {"ovn_central_packages": ["ovn-central=23.03.*", "no-such=1"]}}
+    pinned = {"variables": {"ovn_central_distribution": {"packages": ["ovn-central=23.03.*", "no-such=1"]}}}
     assert cause(central(**pinned)) == "packages_missing: its package index does not have no-such=1"
 
 
@@ -156,7 +156,10 @@ def test_a_name_with_a_version_is_that_of_the_package() -> None:
     ],
 )
 def test_versions_that_are_declared(facts: dict[str, t.Any], finding: bool, line: str) -> None:
-    variables = {"ovn_central_packages": ["ovn-central"], "ovn_packages_versions": {"ovn-*": "25.03.*"}}
+    variables = {
+        "ovn_central_distribution": {"packages": ["ovn-central"]},
+        "ovn_packages_versions": {"ovn-*": "25.03.*"},
+    }
     host = central(packages=facts, variables=variables)
     assert cause(host) == ("packages_missing: its package index does not have ovn-central=25.03.*" if finding else "")
     assert [text.partition("; the package index is ")[2].startswith(line) for text in not_tested([host])] == (
@@ -183,7 +186,7 @@ def test_the_library_of_certificates(variables: dict[str, t.Any], facts: dict[st
 
 def test_what_is_no_package_is_the_only_finding() -> None:
     problem = '"=1" names no package. Give NAME or NAME=VERSION.'
-    host = central(packages={"problem": problem}, variables={"ovn_central_packages": ["=1"]})
+    host = central(packages={"problem": problem}, variables={"ovn_central_distribution": {"packages": ["=1"]}})
     assert cause(host) == 'not_measured: its packages could not be read: "=1" names no package'
     assert not_tested([host]) == []
 

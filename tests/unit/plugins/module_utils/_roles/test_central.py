@@ -447,7 +447,6 @@ def test_no_replicas_are_refused_by_the_definition_not_left_out() -> None:
                 "for_machines": {
                     "ovn_central_log_level": "dbg",
                     "ovn_central_observer": False,
-                    "ovn_central_packages": "",
                 },
             },
             "ovn_central_log_level, ovn_central_observer: for machines only; on k1 (ovn_backend kubernetes) they have no effect.",

@@ -233,7 +233,7 @@ def test_units_are_complete_and_nothing_is_left_of_what_is_not_desired() -> None
 )
 def test_firewall_needs_its_package(packages: list[str] | None, firewall: str, expected: int) -> None:
     state = central_state("c1", given(CentralMachineOptions), HOSTVARS, {})
-    options = given(CentralCheckOptions, ovn_central_packages=packages, ovn_firewall=firewall)
+    options = given(CentralCheckOptions, ovn_central_distribution={"packages": packages}, ovn_firewall=firewall)
     assert len(desired_central("c1", options, state, {}, HOSTVARS, GROUPS).packages) == expected
 
 

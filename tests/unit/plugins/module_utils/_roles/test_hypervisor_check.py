@@ -181,14 +181,14 @@ def test_unknown_distribution_is_refused_before_all_else() -> None:
 def test_open_vswitch_of_others_gets_no_packages_of_its_own() -> None:
     assert machine_with().packages == ["openvswitch-switch", "ovn-host", "python3-openvswitch"]
     assert machine_with(ovn_hypervisor_openvswitch="existing").packages == ["ovn-host", "python3-openvswitch"]
-    assert machine_with(ovn_hypervisor_packages=[]).packages == []
-    assert machine_with(ovn_hypervisor_packages="").packages == machine_with().packages
+    assert machine_with(ovn_hypervisor_distribution={"packages": []}).packages == []
+    assert machine_with(ovn_hypervisor_distribution={"packages": ""}).packages == machine_with().packages
 
 
 def test_managed_firewall_needs_its_package() -> None:
     managed = {"ovn_firewall": "managed", "ovn_hypervisor_tunnel_networks": ["192.0.2.0/24"]}
     assert machine_with(**managed).packages[-1] == "nftables"
-    assert machine_with(**managed, ovn_hypervisor_packages=[]).packages == []
+    assert machine_with(**managed, ovn_hypervisor_distribution={"packages": []}).packages == []
 
 
 def test_underlay_has_a_unit_that_is_compared() -> None:

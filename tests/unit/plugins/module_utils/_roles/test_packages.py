@@ -145,5 +145,5 @@ def test_versions_that_would_differ_are_refused(
     ],
 )
 def test_a_version_for_no_package_is_warned_of(key: str, warned: bool, found: dict[str, t.Any]) -> None:
-    plan = packages_plan(found, {"ovn_central_packages": "a,tcpdump=4.*"}, versions={key: "1.*"})
+    plan = packages_plan(found, {"ovn_central_distribution": {"packages": "a,tcpdump=4.*"}}, versions={key: "1.*"})
     assert [f'"{key}"' in warning for warning in plan["warnings"]] == [True] * warned
