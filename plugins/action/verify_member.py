@@ -8,8 +8,8 @@ import typing as t
 from ..module_utils._base.errors import OvnError
 from ..module_utils._report.again import what_to_ask_again
 from ..module_utils._roles.option_types import Specification
-from ..module_utils._roles.variables import first_value
-from ..module_utils._roles.verify import MemberOptions
+from ..module_utils._roles.variables import first_value, is_true
+from ..module_utils._roles.verify import CONNECTS, MemberOptions
 from ..plugin_utils._progress import print_while_waiting
 from ..plugin_utils._verify_action import VerifyAction
 from .ovn_central_info import awaited
@@ -43,7 +43,7 @@ class ActionModule(VerifyAction):
         return {
             **self._connection_options(options, desired),
             "endpoints": desired["own_endpoints"],
-            "addresses": addresses if options.addresses else [],
+            "addresses": addresses if is_true(self.variables, CONNECTS, default=True) else [],
             "wait_timeout": limits["northd"],
             "record_directory": first_value(self.variables, "ovn_central_config_directory", default="/etc/c5c3-ovn"),
             "raft": {

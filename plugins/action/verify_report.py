@@ -16,7 +16,7 @@ from ..module_utils._report.show import report_artifact
 from ..module_utils._roles.inventory_check import limit_problem
 from ..module_utils._roles.pki import chassis_have_role, is_present, shares_certificate
 from ..module_utils._roles.variables import Hostvars, Variables, backend_of, is_true, members_of
-from ..module_utils._roles.verify import ReportOptions, unrecorded_hosts
+from ..module_utils._roles.verify import CONNECTS, ReportOptions, unrecorded_hosts
 from ..plugin_utils._progress import print_lines
 from ..plugin_utils._verify_action import VerifyAction
 
@@ -184,6 +184,7 @@ class ActionModule(VerifyAction):
         desired = self.desired()
         hypervisors = members_of(self.groups, "ovn_hypervisors")
         first = desired["asked_from"]
+        connects = is_true(self.variables, CONNECTS, default=True)
         return verify_report(
             self.hostvars,
             central,
@@ -193,7 +194,7 @@ class ActionModule(VerifyAction):
             options.certificate_days,
             desired["northbound_endpoints"],
             desired["neutron_southbound_endpoints"],
-            self.hostvars[first]["ovn_verify_info"].get("addresses") or () if first and options.addresses else (),
+            self.hostvars[first]["ovn_verify_info"].get("addresses") or () if first and connects else (),
             first,
             options.acknowledge,
             options.central_managed,

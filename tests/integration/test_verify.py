@@ -229,7 +229,7 @@ def test_a_host_with_a_large_database_is_not_down(site: Site) -> None:
     site.installation.northbound.await_same_log()
     answers = math.ceil(within(5))
     verify = site.run(
-        "verify", ovn_verify_timeout=answers, ovn_verify_host_timeout=answers + 11, ovn_verify_northd_timeout=1
+        "verify", ovn_verify_timeout=answers, ovn_verify_host_timeout=answers + 11, ovn_verify_heartbeat_timeout=1
     )
     assert verify.messages("host_unreachable") == []
     assert verify.messages("not_compared") == []

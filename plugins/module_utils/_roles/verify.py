@@ -16,6 +16,9 @@ from .pki import secret_of
 from .variables import Groups, Hostvars, Variables, first_value, hosts_by_backend, is_true, members_of
 
 FILES = ("private_key", "certificate", "ca_certificate")
+CONNECTS = (
+    "_ovn_verify_addresses"  # a variable of c5c3.ovn.status, which does not connect to the addresses of the databases
+)
 _LEAST_SECONDS = 1.0  # enough to read most databases, whatever the limits are
 
 
@@ -24,7 +27,6 @@ class ReportOptions:
     """Options with which the report is made and shown."""
 
     certificate_days: int
-    addresses: bool
     acknowledge: list[str]
     central_managed: bool
     query: str
@@ -45,7 +47,6 @@ class MemberOptions:
     wait_for: str
     contents: bool
     contents_timeout: float
-    addresses: bool
     heartbeat_timeout: float
     kubeconfig: t.Any
     context: str
@@ -229,7 +230,7 @@ def limits_of(variables: Variables) -> CallLimits:
     answers = _seconds(variables, "ovn_verify_timeout", 5)
     connection = _seconds(variables, "connection_timeout", 10)
     waits = first_value(variables, "ovn_verify_wait_for", default="hv") != "none"
-    northd = _seconds(variables, "ovn_verify_northd_timeout", 30) if waits else 0.0
+    northd = _seconds(variables, "ovn_verify_heartbeat_timeout", 30) if waits else 0.0
     contents = _seconds(variables, "ovn_verify_contents_timeout", 60)
     left = max(_LEAST_SECONDS, host - answers - connection)
     first = VerifyLimits(min(northd, left), min(contents, left), int(host))

@@ -230,7 +230,7 @@ def limit_options(**given: t.Any) -> dict[str, t.Any]:
             id="slow connections",
         ),
         pytest.param(
-            {"northd_timeout": 3, "contents_timeout": "4"},
+            {"heartbeat_timeout": 3, "contents_timeout": "4"},
             VerifyLimits(3, 4, 20),
             VerifyLimits(0, 4, 24),
             id="short ones",
