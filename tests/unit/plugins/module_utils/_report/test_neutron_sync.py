@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import pathlib
 import typing as t
 
 import pytest
-import yaml
 from census_rows import KUBE_OVN, NETWORK, ROUTER, UUID, Northbound
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
-from ansible_collections.c5c3.ovn.plugins.module_utils._report.census_rows import COLUMNS
 from ansible_collections.c5c3.ovn.plugins.module_utils._report.neutron_sync import (
     damages,
     parse_mode,
@@ -18,7 +15,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._report.neutron_sync impo
     sync_warnings,
 )
 
-COLLECTION = pathlib.Path(__file__).resolve().parents[5]
 COEXISTENCE = "25.2.3, 26.0.3, 27.0.2 and 28.0.0"
 
 
@@ -208,10 +204,3 @@ def test_neutron_gets_no_repair_beside_rows_of_others(
 
 def test_neutron_gets_no_repair_where_nobody_could_be_asked() -> None:
     assert ": nobody could be asked which rows the Northbound has. Use log;" in repair_refusal({}, "cloud")
-
-
-def test_the_census_reads_what_the_role_reads() -> None:
-    tasks = yaml.safe_load((COLLECTION / "playbooks/census.yml").read_text())[-1]["tasks"]
-    (read,) = (task["c5c3.ovn.ovn_database_info"] for task in tasks if "c5c3.ovn.ovn_database_info" in task)
-    assert read["columns"] == COLUMNS
-    assert list(COLUMNS) == read["tables"]
