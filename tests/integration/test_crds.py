@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import json
 import pathlib
@@ -15,9 +14,8 @@ import pytest
 import yaml
 from _apiserver import ADMIN_TOKEN
 from _manifests import manifests_of
-from conftest import until
+from refused_specs import REFUSED, metadata_agent, northbound
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION, labels
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.schema_validator import complete
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import CLUSTER_SPEC, parse_spec
@@ -33,25 +31,8 @@ if t.TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def cluster(api_server: ApiServer) -> Cluster:
     """With the definitions in place."""
-    cluster = Cluster({"kubeconfig": api_server.kubeconfig})
-    for definition in custom_resource_definitions():
-        cluster.apply(definition)
-
-    def established() -> bool:
-        found = cluster.list("apiextensions.k8s.io/v1", "CustomResourceDefinition")
-        conditions = [c for item in found for c in (item.get("status") or {}).get("conditions") or []]
-        return sum(c["type"] == "Established" and c["status"] == "True" for c in conditions) >= 2
-
-    until(established, "both kinds")
-    kinds = [definition["spec"]["names"]["kind"] for definition in custom_resource_definitions()]
-
-    def served() -> bool:
-        with contextlib.suppress(OvnError):
-            return [Cluster({"kubeconfig": api_server.kubeconfig}).list(API_VERSION, kind) for kind in kinds] != []
-        return False
-
-    until(served, "the paths of the new kinds, which come a moment after the condition")
-    return cluster
+    api_server.define()
+    return Cluster({"kubeconfig": api_server.kubeconfig})
 
 
 def ovn_cluster(namespace: str, spec: dict[str, t.Any], name: str = "prod") -> dict[str, t.Any]:
@@ -64,172 +45,54 @@ def ovn_chassis(name: str, **spec: t.Any) -> dict[str, t.Any]:
     return {"apiVersion": API_VERSION, "kind": "OVNChassis", "metadata": {"name": name}, "spec": full}
 
 
-def northbound(**fields: t.Any) -> dict[str, t.Any]:
-    return {"northbound": fields}
+SERVER_MESSAGES = {
+    "a load balancer with networks for Neutron alone": r"sbConnection\.allowedCidrs: .*without networks for chassis everybody",
+    "ports for Neutron without exposing": r"sbConnection\.nodePorts: .*to named networks",
+    "too few ports for Neutron": r"sbConnection\.nodePorts: .*one port for each member",
+    "a port for Neutron that is one of chassis": r"sbConnection\.nodePorts: .*only be used once",
+    "an even number of members": r"spec\.northbound\.replicas: .*has 1, 3 or 5 members",
+    "a size with a wrong unit": r"spec\.northbound\.storage\.size",
+    "names without exposing": r"hostnames: .*need a service of type",
+    "too few names": r"northbound\.service\.hostnames: .*one name for each member",
+    "one name behind load balancers": r"northbound\.service\.hostnames: .*each needs a name of its own",
+    "one name where only the node of a member answers": r"northbound\.service\.hostnames: .*only the node of a member answers",
+    "a port twice": r"northbound\.service\.nodePorts: .*only be used once",
+    "too few ports": r"northbound\.service\.nodePorts: .*one port for each member",
+    "ports without exposing": r"nodePorts: .*need a service of type",
+    "a port in both databases": r"southbound\.service\.nodePorts",
+    "interface and network": "exclude each other",
+    "an old encapsulation": r'spec\.encapsulation\.type.*"geneve"',
+    "one name for both Services": "different names",
+    "an underlay of the kernel's datapath": r"only a datapath in user space \(netdev\) needs an underlay",
+    "half an underlay": r"spec\.ovs\.underlay\.interface",
+    "a digest without its kind": r"spec\.ovnImage\.digest",
+    "an unknown field": r"spec\.northbound\.replica\b",
+    "a physical network twice": r"bridgeMappings.*[Dd]uplicate",
+    "two families on a single stack": r"network\.ipFamilies.*two ipFamilies need the ipFamilyPolicy",
+    "exposed without TLS": r"southbound\.service\.type.*without TLS everybody who reaches an exposed port reads and writes",
+    "two bundles of clients": r"tls\.southboundClientCaKey.*exclude each other",
+    "a ConfigMap without name": r"tls\.caConfigMapRef\.name",
+    "networks that no policy can see": r"northbound\.service\.allowedCidrs.*only keeps with externalTrafficPolicy Local",
+    "a timer below OVSDB's limit": r"spec\.northbound\.electionTimer.*100",
+    "a name that is none: 192.0.2.1": r"northbound\.service\.hostnames\[1\]",
+    "a metadata agent without an image": r"metadataAgent\.image: .*no image",
+    "an unknown program of the metadata agent": r"metadataAgent\.program",
+    "a metadata agent without Nova": r"metadataAgent: .*novaMetadata\.host",
+    "a metadata agent without a secret": r"metadataAgent: .*sharedSecretRef",
+    "a metadata agent elsewhere than ovn-controller": r"metadataAgent\.nodeSelector: .*needs the ovn-controller of its node",
+    "an option of the metadata agent with two lines": r"metadataAgent\.extraConfig",
+    "the account that all pods have": r"spec\.observer\.serviceAccountName: .*every pod of the namespace",
+    "an account that cannot exist": r"spec\.observer\.serviceAccountName: ",
+    "an image of agents without a name": r"spec\.agentImage\.repository",
+    "a priority class that is no name": r"spec\.priorityClassName",
+}
+SPECIFICATIONS = {what: spec for what, spec, _ours in REFUSED}
 
 
-def ports(*numbers: int) -> dict[str, t.Any]:
-    return {"service": {"type": "NodePort", "nodePorts": list(numbers)}}
-
-
-def neutron(**connection: t.Any) -> dict[str, t.Any]:
-    return {"neutronIntegration": {"sbConnection": {"allowedCidrs": ["192.0.2.0/24"], **connection}}}
-
-
-def outside(kind: str, *numbers: int) -> dict[str, t.Any]:
-    service = {"type": kind, "externalTrafficPolicy": "Local"}
-    return {"southbound": {"service": {**service, "nodePorts": list(numbers)} if numbers else service}}
-
-
-def metadata_agent(**fields: t.Any) -> dict[str, t.Any]:
-    complete = {
-        "enabled": True,
-        "image": {"repository": "r/neutron", "tag": "1"},
-        "novaMetadata": {"host": "nova"},
-        "sharedSecretRef": {"name": "nova"},
-        "extraConfig": {"DEFAULT": {"metadata_backlog": 4096}},
-        **fields,
-    }
-    return {"metadataAgent": {field: value for field, value in complete.items() if value is not None}}
-
-
-REFUSED = [
-    (
-        "a load balancer with networks for Neutron alone",
-        {**outside("LoadBalancer"), **neutron()},
-        r"sbConnection\.allowedCidrs: .*without networks for chassis everybody",
-    ),
-    (
-        "ports for Neutron without exposing",
-        neutron(nodePorts=[1, 2, 3]),
-        r"sbConnection\.nodePorts: .*to named networks",
-    ),
-    (
-        "too few ports for Neutron",
-        {**outside("NodePort"), **neutron(nodePorts=[31001])},
-        r"sbConnection\.nodePorts: .*one port for each member",
-    ),
-    (
-        "a port for Neutron that is one of chassis",
-        {**outside("NodePort", 31001, 31002, 31003), **neutron(nodePorts=[31001, 31004, 31005])},
-        r"sbConnection\.nodePorts: .*only be used once",
-    ),
-    (
-        "a metadata agent without an image",
-        metadata_agent(image={"repository": "r"}),
-        r"metadataAgent\.image: .*no image",
-    ),
-    ("an unknown program of the metadata agent", metadata_agent(program="x"), r"metadataAgent\.program"),
-    ("a metadata agent without Nova", metadata_agent(novaMetadata={}), r"metadataAgent: .*novaMetadata\.host"),
-    ("a metadata agent without a secret", metadata_agent(sharedSecretRef=None), r"metadataAgent: .*sharedSecretRef"),
-    (
-        "a metadata agent elsewhere than ovn-controller",
-        metadata_agent(nodeSelector={"node-role.kubernetes.io/hypervisor": "no"}),
-        r"metadataAgent\.nodeSelector: .*needs the ovn-controller of its node",
-    ),
-    (
-        "an option of the metadata agent with two lines",
-        metadata_agent(extraConfig={"DEFAULT": {"debug": "a\nb"}}),
-        r"metadataAgent\.extraConfig",
-    ),
-    ("an even number of members", northbound(replicas=2), r"spec\.northbound\.replicas: .*has 1, 3 or 5 members"),
-    ("a size that is none", northbound(storage={"size": "big"}), r"spec\.northbound\.storage\.size"),
-    (
-        "names without exposing",
-        northbound(service={"hostnames": ["a", "b", "c"]}),
-        r"hostnames: .*need a service of type",
-    ),
-    (
-        "too few names",
-        northbound(service={"type": "NodePort", "hostnames": ["a", "b"]}),
-        r"northbound\.service\.hostnames: .*one name for each member",
-    ),
-    (
-        "one name behind load balancers",
-        northbound(service={"type": "LoadBalancer", "hostnames": ["a", "b", "a"]}),
-        r"northbound\.service\.hostnames: .*each needs a name of its own",
-    ),
-    (
-        "one name where only the node of a member answers",
-        northbound(service={"type": "NodePort", "externalTrafficPolicy": "Local", "hostnames": ["a", "b", "a"]}),
-        r"northbound\.service\.hostnames: .*only the node of a member answers",
-    ),
-    (
-        "the account that all pods have",
-        {"observer": {"serviceAccountName": "default"}},
-        r"spec\.observer\.serviceAccountName: .*every pod of the namespace",
-    ),
-    (
-        "an account that cannot exist",
-        {"observer": {"serviceAccountName": "a..b"}},
-        r"spec\.observer\.serviceAccountName: ",
-    ),
-    (
-        "a name that is an address",
-        northbound(service={"type": "NodePort", "hostnames": ["a", "192.0.2.1", "b"]}),
-        r"northbound\.service\.hostnames\[1\]",
-    ),
-    ("a port twice", northbound(**ports(30001, 30001, 30002)), r"northbound\.service\.nodePorts: .*only be used once"),
-    ("too few ports", northbound(**ports(30001)), r"northbound\.service\.nodePorts: .*one port for each member"),
-    ("ports without exposing", northbound(service={"nodePorts": [1, 2, 3]}), r"nodePorts: .*need a service of type"),
-    (
-        "a port in both",
-        {**northbound(**ports(1, 2, 3)), "southbound": ports(3, 4, 5)},
-        r"southbound\.service\.nodePorts",
-    ),
-    ("interface and network", {"encapsulation": {"interface": "a", "cidr": "10.0.0.0/8"}}, r"exclude each other"),
-    ("an old encapsulation", {"encapsulation": {"type": "stt"}}, r'spec\.encapsulation\.type.*"geneve"'),
-    (
-        "one Service for both",
-        {"neutronIntegration": {"nbConnection": {"service": {"name": "ovn-sb"}}}},
-        "different names",
-    ),
-    (
-        "an underlay of the kernel's datapath",
-        {"ovs": {"underlay": {"bridge": "br-phy", "interface": "eth1"}}},
-        r"only a datapath in user space \(netdev\) needs an underlay",
-    ),
-    ("half an underlay", {"ovs": {"underlay": {"bridge": "br-phy"}}}, r"spec\.ovs\.underlay\.interface"),
-    ("an image of agents without a name", {"agentImage": {"tag": "1"}}, r"spec\.agentImage\.repository"),
-    ("a wrong digest", {"ovnImage": {"digest": "sha256:1"}}, r"spec\.ovnImage\.digest"),
-    ("an unknown field", northbound(replica=3), r"spec\.northbound\.replica\b"),
-    (
-        "a network twice",
-        {"bridgeMappings": [{"physicalNetwork": "a", "bridge": b} for b in ("x", "y")]},
-        r"bridgeMappings.*[Dd]uplicate",
-    ),
-    ("a priority class that is no name", {"priorityClassName": "High Priority"}, r"spec\.priorityClassName"),
-    (
-        "two families on a single stack",
-        {"network": {"ipFamilies": ["IPv6", "IPv4"], "ipFamilyPolicy": "SingleStack"}},
-        r"network\.ipFamilies.*two ipFamilies need the ipFamilyPolicy",
-    ),
-    (
-        "exposed without TLS",
-        {**northbound(service={"type": "LoadBalancer"}), "tls": {"enabled": False}},
-        r"northbound\.service\.type.*without TLS everybody who reaches an exposed port reads and writes",
-    ),
-    (
-        "two bundles of clients",
-        {"tls": {"southboundClientCaKey": "a", "southboundClientCaConfigMapRef": {"name": "b"}}},
-        r"tls\.southboundClientCaKey.*exclude each other",
-    ),
-    ("a ConfigMap without name", {"tls": {"caConfigMapRef": {}}}, r"tls\.caConfigMapRef\.name"),
-    (
-        "networks that no policy can see",
-        northbound(service={"type": "NodePort", "allowedCidrs": ["192.0.2.0/24"]}),
-        r"northbound\.service\.allowedCidrs.*only keeps with externalTrafficPolicy Local",
-    ),
-    ("a timer below the limit", northbound(electionTimer=5), r"spec\.northbound\.electionTimer.*100"),
-]
-
-
-@pytest.mark.parametrize(("spec", "words"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
-def test_the_api_server_refuses(cluster: Cluster, namespace: str, spec: dict[str, t.Any], words: str) -> None:
-    with pytest.raises(OvnError, match=f"(?s){words}"):
-        cluster.apply(ovn_cluster(namespace, spec))
-    with pytest.raises(OvnError):  # and so do we, without asking it
-        parse_spec(spec, name="prod", namespace=namespace)
+@pytest.mark.parametrize("what", SERVER_MESSAGES)
+def test_the_api_server_refuses(cluster: Cluster, namespace: str, what: str) -> None:
+    with pytest.raises(OvnError, match=f"(?s){SERVER_MESSAGES[what]}"):
+        cluster.apply(ovn_cluster(namespace, SPECIFICATIONS[what]))
 
 
 EXAMPLES = sorted((pathlib.Path(__file__).resolve().parents[2] / "examples" / "ovncluster").glob("*.yml"))
