@@ -22,6 +22,11 @@ import pytest
 from _launcher_lib import reserve
 from conftest import Daemon, Pki, until, within
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
+from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import converge
+from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
+
 BINARIES = ("kube-apiserver", "etcd")
 ADMIN_TOKEN, LOW_TOKEN = "token-of-the-admin", "token-of-somebody"
 
@@ -201,6 +206,19 @@ class ApiServer:
     def new_namespace(self, name: str) -> str:
         self.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
         return name
+
+    def define(self) -> None:
+        """Apply our custom resources, and wait until they are served: their paths come a moment later."""
+        converge(Cluster({"kubeconfig": self.kubeconfig}), custom_resource_definitions(), {}, check_mode=False)
+
+        def served() -> bool:
+            with contextlib.suppress(OSError):
+                for kind in ("ovnclusters", "ovnchassis"):
+                    self.request("GET", f"/apis/{API_VERSION}/{kind}")
+                return True
+            return False
+
+        until(served, "the API server to serve OVNClusters and OVNChassis")
 
     def freeze(self) -> None:
         """SIGSTOP: it still accepts connections and never answers."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import pathlib
 import typing as t
 
-from _vswitch import Vswitch, require_vswitch
+import pytest
+from _vswitch import Vswitch
 from conftest import RunModule
 
 FULL = {
@@ -51,17 +51,6 @@ STORED = {
 }
 
 
-@contextlib.contextmanager
-def chassis_machine(directory: pathlib.Path) -> t.Iterator[Vswitch]:
-    """A database without ovs-vswitchd."""
-    require_vswitch()
-    machine = Vswitch(directory, "ch1")
-    try:
-        yield machine.start()
-    finally:
-        machine.stop()
-
-
 class Chassis(t.Protocol):
     def __call__(self, args: dict[str, t.Any], **options: t.Any) -> t.Any: ...
 
@@ -75,3 +64,15 @@ def module_on(vswitch: Vswitch, run_module: RunModule, *, on_loopback: bool = Fa
         return run_module("ovn_chassis", given, **{**place, **options})
 
     return execute
+
+
+@pytest.fixture
+def vswitch(short_dir: pathlib.Path) -> t.Iterator[Vswitch]:
+    """A database without ovs-vswitchd."""
+    with Vswitch(short_dir, "ch1") as machine:
+        yield machine
+
+
+@pytest.fixture
+def chassis(vswitch: Vswitch, run_module: RunModule) -> Chassis:
+    return module_on(vswitch, run_module)

@@ -7,6 +7,7 @@ import tempfile
 import typing as t
 
 import pytest
+from _apiserver import ApiServer
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import (
@@ -138,8 +139,14 @@ def expect(family: type[OvnError], *words: str) -> t.Any:
     return pytest.raises(family, match=pattern)
 
 
-def forget_other_clusters(directory: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """kubernetes.core keeps what it discovered in the temporary folder, which is this directory from now on."""
-    monkeypatch.setattr(tempfile, "tempdir", str(directory))
+@pytest.fixture(autouse=True)
+def own_discovery_cache(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """kubernetes.core keeps what it discovered in the temporary folder, which is that of the test."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     for name in ("KUBECONFIG", "K8S_AUTH_KUBECONFIG", "K8S_AUTH_HOST", "K8S_AUTH_API_KEY", "K8S_AUTH_CONTEXT"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def cluster(api_server: ApiServer) -> Cluster:
+    return Cluster({"kubeconfig": api_server.kubeconfig})

@@ -12,28 +12,13 @@ import yaml
 from _control_plane import PLACES, ControlPlane, available
 from conftest import until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import converge
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.main import Operator
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.status_writer import Metrics
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.target import Options, Shared
 
 NAME = "ovn"
-
-
-def define(plane: ControlPlane) -> None:
-    """The custom resources, as the manifests of the operator bring them."""
-    converge(Cluster({"kubeconfig": plane.server.kubeconfig}), custom_resource_definitions(), {}, check_mode=False)
-
-    def served() -> bool:
-        with contextlib.suppress(OSError):
-            plane.server.request("GET", PLACES["OVNCluster"].format(plane.namespace))
-            return True
-        return False
-
-    until(served, "the API server to serve OVNClusters")
 
 
 class Operated:

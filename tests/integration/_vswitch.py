@@ -29,10 +29,11 @@ def require_vswitch() -> None:
 
 
 class Vswitch:
-    """`start()` starts the database; the other daemons on demand. All end with `stop()`."""
+    """`start()` starts the database; the other daemons on demand. All end with `stop()`. As a context, from one to the other."""
 
     def __init__(self, directory: pathlib.Path, name: str, namespace: str = "") -> None:
         """`namespace`: one that is there, and stays."""
+        require_vswitch()
         self.directory = directory / name
         self.directory.mkdir()
         self.namespace = namespace or f"c5c3-{os.getpid()}-{name}"
@@ -136,6 +137,12 @@ class Vswitch:
 
     def bridges(self) -> dict[str, list[str]]:
         return {name: self.vsctl("list-ports", name).split() for name in self.vsctl("list-br").split()}
+
+    def __enter__(self) -> Vswitch:
+        return self.start()
+
+    def __exit__(self, *_error: object) -> None:
+        self.stop()
 
     def stop(self) -> None:
         try:

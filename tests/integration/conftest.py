@@ -33,6 +33,7 @@ from _waits import until, within
 if t.TYPE_CHECKING:
     from _apiserver import ApiServer
     from _apt_world import AptWorld, Play
+    from _hypervisors import Hypervisors
 
 SCHEMAS = {"northbound": "ovn-nb.ovsschema", "southbound": "ovn-sb.ovsschema"}
 DATABASES = {"northbound": "OVN_Northbound", "southbound": "OVN_Southbound"}
@@ -588,6 +589,15 @@ _last_namespace = itertools.count(1)
 def namespace(api_server: ApiServer) -> str:
     """A namespace of the API server that no other test uses."""
     return api_server.new_namespace(f"test-{os.getpid()}-{next(_last_namespace)}")
+
+
+@pytest.fixture
+def hypervisors(api_server: ApiServer, namespace: str, run_module: RunModule) -> t.Iterator[Hypervisors]:
+    """A cluster whose nodes nobody runs, and ovn_hypervisors for it."""
+    from _hypervisors import hypervisor_cluster
+
+    with hypervisor_cluster(api_server, namespace, run_module) as made:
+        yield made
 
 
 # --- packages ---------------------------------------------------------------------------------------------------------

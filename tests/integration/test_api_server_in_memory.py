@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import pathlib
 import typing as t
 import uuid
 
-import pytest
-from _apiserver import ApiServer
-from _k8s_objects import SELECTOR, Object, config_map, forget_other_clusters
+import _k8s_objects
+from _k8s_objects import SELECTOR, Object, config_map
 from fake_cluster import FakeCluster
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 
-
-@pytest.fixture
-def cluster(api_server: ApiServer, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Cluster:
-    forget_other_clusters(tmp_path, monkeypatch)
-    return Cluster({"kubeconfig": api_server.kubeconfig})
+own_discovery_cache, cluster = _k8s_objects.own_discovery_cache, _k8s_objects.cluster  # fixtures
 
 
 def outcome(ask: t.Callable[[], t.Any]) -> t.Any:

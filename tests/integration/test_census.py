@@ -235,15 +235,6 @@ def test_the_mode_of_neutrons_hosts(northbound: Member, play: Play, mode: t.Any,
     assert [line for line in output.splitlines() if "WARNING neutron_sync_mode" in line] == ([text] if text else [])
 
 
-def test_a_wrong_mode_is_refused(northbound: Member, play: Play) -> None:
-    code, output = play("-e", "ovn_neutron_sync_mode=fix")
-    assert code == 2, output
-    assert (
-        'ovn_neutron_sync_mode of dead, db1 is "fix", which is not allowed: give one of off, log, repair, migrate'
-        in " ".join(output.split())
-    )
-
-
 def test_nobody_answers(northbound: Member, play: Play) -> None:
     northbound.kill()
     code, output = play()

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import functools
-import pathlib
 import typing as t
 
+import _chassis
 import pytest
-from _chassis import FULL, STORED, Chassis, chassis_machine, module_on
+from _chassis import FULL, STORED, Chassis
 from _vswitch import Vswitch
-from conftest import MakeCluster, RaftCluster, RunModule, run, until
+from conftest import MakeCluster, RaftCluster, run, until
 
-
-@pytest.fixture
-def vswitch(short_dir: pathlib.Path) -> t.Iterator[Vswitch]:
-    with chassis_machine(short_dir) as machine:
-        yield machine
-
-
-@pytest.fixture
-def chassis(vswitch: Vswitch, run_module: RunModule) -> Chassis:
-    return module_on(vswitch, run_module)
+vswitch, chassis = _chassis.vswitch, _chassis.chassis  # fixtures
 
 
 def test_everything_at_once_in_one_transaction(vswitch: Vswitch, chassis: Chassis) -> None:

@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 from _agent import NODE, Agent
-from _vswitch import Vswitch, require_vswitch
+from _vswitch import Vswitch
 from _waits import stays
 from conftest import Daemon, MakeCluster, RaftCluster, run, until, within
 
@@ -18,14 +18,12 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._agent.archive import bui
 
 @pytest.fixture
 def agent(daemons: None, short_dir: pathlib.Path) -> t.Iterator[Agent]:
-    require_vswitch()
-    machine = Vswitch(short_dir, "ch1")
-    agent = Agent(machine.start(), short_dir)
-    try:
-        yield agent
-    finally:
-        agent.stop()
-        machine.stop()
+    with Vswitch(short_dir, "ch1") as machine:
+        agent = Agent(machine, short_dir)
+        try:
+            yield agent
+        finally:
+            agent.stop()
 
 
 @pytest.fixture

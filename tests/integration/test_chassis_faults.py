@@ -16,21 +16,12 @@ import threading
 import time
 import typing as t
 
-import pytest
-from _chassis import FULL, STORED, Chassis, chassis_machine, module_on
+import _chassis
+from _chassis import FULL, STORED, Chassis
 from _vswitch import Vswitch
-from conftest import MakeCluster, Pki, RunModule
+from conftest import MakeCluster, Pki
 
-
-@pytest.fixture
-def vswitch(short_dir: pathlib.Path) -> t.Iterator[Vswitch]:
-    with chassis_machine(short_dir) as machine:
-        yield machine
-
-
-@pytest.fixture
-def chassis(vswitch: Vswitch, run_module: RunModule) -> Chassis:
-    return module_on(vswitch, run_module)
+vswitch, chassis = _chassis.vswitch, _chassis.chassis  # fixtures
 
 
 # --- servers that are none, or not the right one ----------------------------------------------------------------------

@@ -14,14 +14,13 @@ import typing as t
 
 import pytest
 from _agent import NODE, Agent
-from _apiserver import ApiServer
 from _beside import beside
 from _chassis_status import Attacker, condition, ovn_sbctl, registered, start_observer, with_two_nodes
-from _hypervisors import API, STATUS_RIGHTS, Hypervisors, hypervisor_cluster
+from _hypervisors import API, STATUS_RIGHTS, Hypervisors
 from _installation import Installation
-from _vswitch import Vswitch, require_vswitch
+from _vswitch import Vswitch
 from _waits import stays
-from conftest import Daemon, MakeCluster, RunModule, listens, run, until, within
+from conftest import Daemon, MakeCluster, listens, run, until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.heartbeat_sender import HeartbeatSender
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES
@@ -49,12 +48,6 @@ for number in itertools.count():
     link.send(b"\\xff" * 6 + b"\\x02\\0" + number.to_bytes(4, "big") + b"\\x88\\xb5" + bytes(46))
     time.sleep(0.05)  # 20 a second
 """
-
-
-@pytest.fixture
-def hypervisors(api_server: ApiServer, namespace: str, run_module: RunModule) -> t.Iterator[Hypervisors]:
-    with hypervisor_cluster(api_server, namespace, run_module) as made:
-        yield made
 
 
 class Node:
@@ -157,7 +150,6 @@ class Node:
 
 @pytest.fixture
 def node(hypervisors: Hypervisors, raft_cluster: MakeCluster, short_dir: pathlib.Path) -> t.Iterator[Node]:
-    require_vswitch()
     clusters = {database: raft_cluster(1, database) for database in DATABASES}
     hypervisors.node(NODE, IP)
     hypervisors(spec={"heartbeatInterval": INTERVAL})

@@ -7,8 +7,9 @@ import pathlib
 import typing as t
 from uuid import UUID
 
+import _chassis
 import pytest
-from _chassis import Chassis, chassis_machine, module_on
+from _chassis import Chassis, module_on
 from _vswitch import Vswitch
 from conftest import Daemon, MakeCluster, Pki, RaftCluster, RunModule, run, until
 
@@ -31,10 +32,7 @@ SETTINGS = {
 ALL_ROWS = {"Chassis": ["c1"], "Chassis_Private": ["c1"], "Encap": ["geneve 192.0.2.1", "vxlan 192.0.2.1"]}
 
 
-@pytest.fixture
-def vswitch(short_dir: pathlib.Path) -> t.Iterator[Vswitch]:
-    with chassis_machine(short_dir) as machine:
-        yield machine
+vswitch = _chassis.vswitch  # fixture
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import typing as t
 import pytest
 from _apiserver import ApiServer
 from _chassis_status import OBSERVER, Attacker, condition, with_two_nodes
-from _hypervisors import API, STATUS_RIGHTS, Hypervisors, actions, hypervisor_cluster
+from _hypervisors import API, STATUS_RIGHTS, Hypervisors, actions
 from _rights import Operator
-from conftest import Ran, RunModule, until
+from conftest import Ran, until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import foreign_fields
@@ -23,12 +23,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import (
 )
 
 Object = dict[str, t.Any]
-
-
-@pytest.fixture
-def hypervisors(api_server: ApiServer, namespace: str, run_module: RunModule) -> t.Iterator[Hypervisors]:
-    with hypervisor_cluster(api_server, namespace, run_module) as made:
-        yield made
 
 
 @pytest.fixture

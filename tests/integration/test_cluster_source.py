@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import pathlib
 import re
@@ -15,13 +14,9 @@ import pytest
 from _control_plane import PLACES, SIZES, WHOLE, ControlPlane, touched
 from _pods_on_api import Kubelet
 from _rights import Operator, Requests
-from conftest import until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired import kept_fields_warning
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import converge
-from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import RIGHTS, needed_rights, roles
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_precheck_kubernetes
 
@@ -29,18 +24,6 @@ plane, kubelet, operator = _control_plane.plane, _control_plane.kubelet, _rights
 
 SOURCE: dict[str, t.Any] = {"spec": None, "spec_from": "resource"}
 WRITING = {("ovn.c5c3.io", "ovnclusters", verb) for verb in ("create", "patch", "delete")}
-
-
-def define(plane: ControlPlane) -> None:
-    converge(Cluster({"kubeconfig": plane.server.kubeconfig}), custom_resource_definitions(), {}, check_mode=False)
-
-    def served() -> bool:
-        with contextlib.suppress(OSError):
-            plane.server.request("GET", PLACES["OVNCluster"].format(plane.namespace))
-            return True
-        return False
-
-    until(served, "the API server to serve OVNClusters")
 
 
 def apply(plane: ControlPlane, spec: dict[str, t.Any], manager: str = "kustomize-controller") -> None:
@@ -62,7 +45,7 @@ def managers(resource: t.Any) -> dict[tuple[str, str], t.Any]:
 @pytest.fixture
 def granted(plane: ControlPlane, operator: Operator) -> Operator:
     """It may not write an OVNCluster."""
-    define(plane)
+    plane.server.define()
     operator.grant(*roles("cluster", operator.name, plane.namespace, own_resource=False))
     rights = [right for right in RIGHTS["cluster"] if right.need not in ("namespace", "definitions")]
     operator.await_denied(rights, plane.namespace, WRITING)
@@ -109,23 +92,6 @@ def test_a_resource_of_another_client_is_rolled_out_and_stays_as_it_is(
     assert requests.accesses.isdisjoint(WRITING)
 
 
-@pytest.mark.parametrize("check", [False, True])
-def test_a_resource_that_does_not_exist_is_refused(plane: ControlPlane, check: bool) -> None:
-    define(plane)
-    ran = plane(check=check, may_fail=True, **SOURCE)
-    assert "OVNCluster ovn does not exist in namespace" in ran["msg"]
-    assert "Apply it there first" in ran["msg"]
-    assert plane.ours() == {}
-
-
-def test_a_resource_of_another_client_is_not_deleted(plane: ControlPlane) -> None:
-    define(plane)
-    apply(plane, WHOLE)
-    ran = plane(may_fail=True, state="absent", **SOURCE)
-    assert "Delete it with that client" in ran["msg"]
-    assert plane.get("OVNCluster", "ovn")["spec"]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -134,7 +100,7 @@ def test_a_resource_of_another_client_is_not_deleted(plane: ControlPlane) -> Non
     ],
 )
 def test_nothing_is_written_beside_the_resource(plane: ControlPlane, options: dict[str, t.Any], message: str) -> None:
-    define(plane)
+    plane.server.define()
     apply(plane, WHOLE)
     applied = plane.get("OVNCluster", "ovn")
     assert message in plane(may_fail=True, **{**SOURCE, **options})["msg"]
@@ -144,7 +110,7 @@ def test_nothing_is_written_beside_the_resource(plane: ControlPlane, options: di
 
 def test_fields_of_earlier_runs_are_given_up(plane: ControlPlane) -> None:
     """As docs/kubernetes.md says."""
-    define(plane)
+    plane.server.define()
     apply(plane, WHOLE, "c5c3.ovn")
     apply(plane, WHOLE)
     shared = plane.get("OVNCluster", "ovn")
@@ -257,7 +223,7 @@ class Site:
 
 @pytest.fixture
 def site(plane: ControlPlane, tmp_path: pathlib.Path, collection_path: str) -> Site:
-    define(plane)
+    plane.server.define()
     return Site(plane, tmp_path, collection_path)
 
 
@@ -303,15 +269,4 @@ def test_what_the_inventory_says_otherwise_is_refused_before_anything_is_done(si
     ):
         assert text in output
     assert "Nothing was done." in output
-    assert site.plane.ours() == {}
-
-
-def test_a_role_alone_does_not_take_the_inventory_for_the_resource(site: Site) -> None:
-    apply(site.plane, WHOLE_SITE)
-    book = site.folder / "alone.yml"
-    role = {"ansible.builtin.import_role": {"name": "c5c3.ovn.ovn_central"}}
-    book.write_text(json.dumps([{"hosts": "ovn_central", "gather_facts": False, "tasks": [role]}]))
-    code, output = site.run(str(book))
-    assert code == 2, output
-    assert "the OVNCluster was not read in this run" in output
     assert site.plane.ours() == {}

@@ -12,25 +12,20 @@ import _playbooks
 import pytest
 from _chassis import module_on
 from _playbooks import write_inventory
-from _vswitch import Vswitch, require_vswitch
+from _vswitch import Vswitch
 from conftest import MakeCluster, RaftCluster, RunModule, run, until
 
 
 @pytest.fixture
 def theirs(short_dir: pathlib.Path) -> t.Iterator[Vswitch]:
     """Open vSwitch in user space with a bridge, a port, keys and a controller's address of its own, as a network plugin leaves it."""
-    require_vswitch()
-    machine = Vswitch(short_dir, "theirs")
-    try:
-        machine.start()
+    with Vswitch(short_dir, "theirs") as machine:
         machine.start_vswitchd()
         machine.device("eth7")
         machine.vsctl("add-br", "br-ex", "--", "set", "Bridge", "br-ex", "datapath_type=netdev")
         machine.vsctl("add-port", "br-ex", "eth7", "--", "set", "Interface", "eth7", "external_ids:pod=theirs")
         machine.vsctl("set", "Open_vSwitch", ".", "external_ids:system-id=ch1", "external_ids:theirs=1")
         yield machine
-    finally:
-        machine.stop()
 
 
 @pytest.fixture
@@ -182,7 +177,6 @@ def test_ports_that_a_stopped_open_vswitch_has_left_in_the_kernel(
     short_dir: pathlib.Path, run_module: RunModule
 ) -> None:
     """A bridge of Linux has the name of the kernel's datapath here, for want of the module."""
-    require_vswitch()
     machine = Vswitch(short_dir, "left")
     try:
         machine.device("eth7", "eth8")

@@ -9,7 +9,7 @@ import sys
 import typing as t
 
 import pytest
-from _vswitch import Vswitch, require_vswitch
+from _vswitch import Vswitch
 from conftest import MakeCluster, RunModule, next_address
 
 CID = "11111111-1111-4111-8111-111111111111"
@@ -17,12 +17,8 @@ CID = "11111111-1111-4111-8111-111111111111"
 
 @pytest.fixture
 def vswitch(short_dir: pathlib.Path) -> t.Iterator[Vswitch]:
-    require_vswitch()
-    switch = Vswitch(short_dir, "ovs")
-    try:
-        yield switch.start()
-    finally:
-        switch.stop()
+    with Vswitch(short_dir, "ovs") as switch:
+        yield switch
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ import time
 import typing as t
 
 import pytest
-from _chassis import chassis_machine, module_on
+from _chassis import module_on
 from _installation import Installation, running
-from _vswitch import require_vswitch
+from _vswitch import Vswitch, require_vswitch
 from conftest import MakeCluster, RaftCluster, RunModule, RunPlaybook, run, until, within
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import Database
@@ -195,7 +195,7 @@ def test_copy_of_a_living_machine_keeps_the_rows_of_the_original(
 ) -> None:
     """The disk of host1 was copied: the settings name its chassis and its address, which the other host does not have."""
     run_module("ovn_sync", installation.options)
-    with chassis_machine(short_dir) as copy:
+    with Vswitch(short_dir, "ch1") as copy:
         chassis = module_on(copy, run_module, on_loopback=True)
         chassis({"system_id": "c1", "hostname": "host1", "encapsulation": {"type": ["geneve"], "ip": ["192.0.2.1"]}})
         absent = {"state": "absent", "southbound": installation.southbound.sockets}

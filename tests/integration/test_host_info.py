@@ -8,7 +8,7 @@ import time
 import typing as t
 
 from _pki import Pki
-from _vswitch import Vswitch, require_vswitch
+from _vswitch import Vswitch
 from conftest import MakeCluster, RunModule, run, until
 
 
@@ -125,15 +125,12 @@ def test_a_file_whose_directory_is_missing_may_be_left_out(run_module: RunModule
 
 
 def test_datapath_of_a_real_daemon(run_module: RunModule, short_dir: pathlib.Path) -> None:
-    require_vswitch()
-    machine = Vswitch(short_dir, "hv1")
+    with Vswitch(short_dir, "hv1") as machine:
 
-    def read() -> dict[str, t.Any]:
-        state = run_module("ovn_host_info", {"datapath": {"database": machine.endpoint}}, prefix=machine.prefix)
-        return t.cast("dict[str, t.Any]", state["datapath"])
+        def read() -> dict[str, t.Any]:
+            state = run_module("ovn_host_info", {"datapath": {"database": machine.endpoint}}, prefix=machine.prefix)
+            return t.cast("dict[str, t.Any]", state["datapath"])
 
-    try:
-        machine.start()
         assert read() is None  # no ovs-vswitchd
         machine.start_vswitchd()
         machine.device("eth1", "eth2")
@@ -167,5 +164,3 @@ def test_datapath_of_a_real_daemon(run_module: RunModule, short_dir: pathlib.Pat
             assert (found["handlers"], found["lost"]) == judged, age
         machine.daemons["ovs-vswitchd"].kill()
         assert read() is None  # its control socket is still there, and its bridges are in the database
-    finally:
-        machine.stop()

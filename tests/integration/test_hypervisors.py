@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import json
-import pathlib
 import threading
 import typing as t
 
 import pytest
-from _apiserver import ApiServer, free_ports
-from _hypervisors import API, HYPERVISOR, Hypervisors, actions, hypervisor_cluster
-from conftest import RunModule, until, within
-
-
-@pytest.fixture
-def hypervisors(api_server: ApiServer, namespace: str, run_module: RunModule) -> t.Iterator[Hypervisors]:
-    with hypervisor_cluster(api_server, namespace, run_module) as made:
-        yield made
+from _apiserver import ApiServer
+from _hypervisors import API, HYPERVISOR, Hypervisors, actions
+from conftest import until, within
 
 
 def test_create_repeat_and_take_away(hypervisors: Hypervisors) -> None:
@@ -218,11 +211,6 @@ def test_a_definition_of_a_newer_version_stays(hypervisors: Hypervisors) -> None
         hypervisors.server.request("PATCH", place, {"metadata": {"annotations": {key: old}}})
 
 
-def test_expired_credentials(hypervisors: Hypervisors) -> None:
-    refused = hypervisors(may_fail=True, kubeconfig=hypervisors.server.expired_kubeconfig)
-    assert "does not accept the credentials" in refused["msg"]
-
-
 def event(hypervisors: Hypervisors, kind: str, name: str, reason: str, message: str) -> None:
     """A warning, as kubelets and controllers write them."""
     about = {"kind": kind, "name": name, "namespace": hypervisors.namespace}
@@ -314,25 +302,6 @@ def test_a_full_quota(hypervisors: Hypervisors, quota: t.Callable[[dict[str, str
     late = hypervisors(may_fail=True, wait=True, wait_timeout=1)
     assert "Node worker-1: no pod of DaemonSet ovs is there" in late["msg"]
     assert f"Kubernetes says: DaemonSet ovs: {message}" in late["msg"]
-
-
-def test_a_kubeconfig_that_leads_nowhere(hypervisors: Hypervisors, tmp_path: pathlib.Path) -> None:
-    (port,) = free_ports(1)
-    config = json.loads(pathlib.Path(hypervisors.server.kubeconfig).read_text())
-    config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{port}"
-    wrong = tmp_path / "kubeconfig"
-    wrong.write_text(json.dumps(config))
-    assert f"{wrong}: nothing listens there" in hypervisors(may_fail=True, kubeconfig=str(wrong))["msg"]
-    wrong.write_text("this is: [not a kubeconfig")
-    assert str(wrong) in hypervisors(may_fail=True, kubeconfig=str(wrong))["msg"]
-    assert "of-nobody" in hypervisors(may_fail=True, context="of-nobody")["msg"]
-
-
-def test_a_user_with_too_few_rights(hypervisors: Hypervisors) -> None:
-    hypervisors.node("worker-1", "192.0.2.21")
-    refused = hypervisors(may_fail=True, kubeconfig=hypervisors.server.low_kubeconfig)
-    assert 'role with the verb "' in refused["msg"]
-    assert hypervisors.get(f"/api/v1/namespaces/{hypervisors.namespace}/configmaps")["items"] == []
 
 
 def test_the_api_server_freezes_midway(hypervisors: Hypervisors) -> None:

@@ -8,9 +8,8 @@ import time
 import typing as t
 
 import pytest
-from _apiserver import ApiServer
-from _hypervisors import HYPERVISOR, Hypervisors, actions, hypervisor_cluster
-from conftest import MakeCluster, RunModule, run
+from _hypervisors import HYPERVISOR, Hypervisors, actions
+from conftest import MakeCluster, run
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.desired import (
@@ -29,12 +28,10 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import
 OTHER = {"bridgeMappings": [{"physicalNetwork": "physnet1", "bridge": "br-other"}]}
 
 
-@pytest.fixture
-def hypervisors(api_server: ApiServer, namespace: str, run_module: RunModule) -> t.Iterator[Hypervisors]:
-    with hypervisor_cluster(api_server, namespace, run_module) as made:
-        for number in (1, 2):
-            made.node(f"worker-{number}", f"192.0.2.2{number}")
-        yield made
+@pytest.fixture(autouse=True)
+def nodes(hypervisors: Hypervisors) -> None:
+    for number in (1, 2):
+        hypervisors.node(f"worker-{number}", f"192.0.2.2{number}")
 
 
 def leases(hypervisors: Hypervisors) -> dict[str, t.Any]:

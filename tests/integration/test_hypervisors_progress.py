@@ -7,22 +7,19 @@ import threading
 import typing as t
 
 import pytest
-from _apiserver import ApiServer
 from _beside import beside
 from _daemon_sets import DaemonSets
-from _hypervisors import Hypervisors, hypervisor_cluster
-from conftest import MakeCluster, Ran, RunModule, run, until, within
+from _hypervisors import Hypervisors
+from conftest import MakeCluster, Ran, run, until, within
 
 NODES = [f"worker-{number}" for number in range(1, 9)]
 UPDATE = {part: {"resources": {"requests": {"cpu": "77m"}}} for part in ("ovs", "controller")}
 
 
-@pytest.fixture
-def hypervisors(api_server: ApiServer, namespace: str, run_module: RunModule) -> t.Iterator[Hypervisors]:
-    with hypervisor_cluster(api_server, namespace, run_module) as made:
-        for number, node in enumerate(NODES, 1):
-            made.node(node, f"192.0.2.{number}")
-        yield made
+@pytest.fixture(autouse=True)
+def nodes(hypervisors: Hypervisors) -> None:
+    for number, node in enumerate(NODES, 1):
+        hypervisors.node(node, f"192.0.2.{number}")
 
 
 @pytest.fixture

@@ -8,16 +8,8 @@ import threading
 import time
 import typing as t
 
-import pytest
-from _apiserver import ApiServer
-from _hypervisors import HYPERVISOR, Hypervisors, actions, hypervisor_cluster
-from conftest import MakeCluster, Pki, RunModule, run
-
-
-@pytest.fixture
-def hypervisors(api_server: ApiServer, namespace: str, run_module: RunModule) -> t.Iterator[Hypervisors]:
-    with hypervisor_cluster(api_server, namespace, run_module) as made:
-        yield made
+from _hypervisors import HYPERVISOR, Hypervisors, actions
+from conftest import MakeCluster, Pki, run
 
 
 def sbctl(endpoint: str, *arguments: str) -> str:

@@ -7,24 +7,21 @@ import threading
 import typing as t
 
 import pytest
-from _apiserver import ApiServer
 from _beside import beside
-from _hypervisors import Hypervisors, actions, hypervisor_cluster
+from _hypervisors import Hypervisors, actions
 from _image_pulls import PULL, Fate, ImagePulls
-from conftest import Ran, RunModule, until, within
+from conftest import Ran, until, within
 
 UPDATE = {"ovsImage": {"tag": "new"}, "ovnImage": {"tag": "newer"}}
 DAEMON_SETS = "apis/apps/v1"
 
 
-@pytest.fixture
-def hypervisors(api_server: ApiServer, namespace: str, run_module: RunModule) -> t.Iterator[Hypervisors]:
-    with hypervisor_cluster(api_server, namespace, run_module) as made:
-        made.node("a", "192.0.2.1")
-        made.node("b", "192.0.2.2")
-        made()
-        made.pods_are_ready(2)
-        yield made
+@pytest.fixture(autouse=True)
+def nodes(hypervisors: Hypervisors) -> None:
+    hypervisors.node("a", "192.0.2.1")
+    hypervisors.node("b", "192.0.2.2")
+    hypervisors()
+    hypervisors.pods_are_ready(2)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import contextlib
 import json
 import pathlib
 import re
@@ -11,11 +10,8 @@ import typing as t
 
 import pytest
 from _local_site import LocalSite, Outcome
-from conftest import until
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION
-from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.issued import IssuedCertificate, parse_list, render_list
 
@@ -251,20 +247,14 @@ def test_runs_at_once_lose_nothing(run_module: RunModule, short_dir: pathlib.Pat
 
 def created_cluster(api_server: ApiServer, namespace: str) -> str:
     """Create the OVNCluster prod, with the definitions if they are not there yet; return its uid."""
-    cluster = Cluster({"kubeconfig": api_server.kubeconfig})
-    for definition in custom_resource_definitions():
-        cluster.apply(definition)
-    found: list[str] = []
-
-    def created() -> bool:
-        metadata = {"name": "prod", "namespace": namespace}
-        with contextlib.suppress(OvnError):  # the paths of a new kind come a moment later
-            applied = cluster.apply({"apiVersion": API_VERSION, "kind": "OVNCluster", "metadata": metadata, "spec": {}})
-            found.append(applied["metadata"]["uid"])
-        return bool(found)
-
-    until(created, "the OVNCluster")
-    return found[0]
+    api_server.define()
+    manifest = {
+        "apiVersion": API_VERSION,
+        "kind": "OVNCluster",
+        "metadata": {"name": "prod", "namespace": namespace},
+        "spec": {},
+    }
+    return str(Cluster({"kubeconfig": api_server.kubeconfig}).apply(manifest)["metadata"]["uid"])
 
 
 def test_a_list_beside_an_ovncluster(run_module: RunModule, api_server: ApiServer, namespace: str) -> None:

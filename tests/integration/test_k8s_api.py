@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-import pathlib
 import threading
 
-import pytest
+import _k8s_objects
 from _apiserver import ApiServer
 from _k8s_objects import (
     KINDS,
@@ -16,7 +15,6 @@ from _k8s_objects import (
     config_map,
     everything,
     expect,
-    forget_other_clusters,
     look,
     made,
     pod_template,
@@ -31,15 +29,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.apply import 
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.pod_watch import await_no_pods
 
-
-@pytest.fixture(autouse=True)
-def _own_discovery_cache(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    forget_other_clusters(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def cluster(api_server: ApiServer) -> Cluster:
-    return Cluster({"kubeconfig": api_server.kubeconfig})
+own_discovery_cache, cluster = _k8s_objects.own_discovery_cache, _k8s_objects.cluster  # fixtures
 
 
 def placed_pod(namespace: str, name: str, node: str) -> Object:

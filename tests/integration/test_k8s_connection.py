@@ -17,9 +17,10 @@ import typing as t
 import urllib.error
 import urllib.request
 
+import _k8s_objects
 import pytest
 from _apiserver import ADMIN_TOKEN, ApiServer
-from _k8s_objects import KINDS, Object, actions, config_map, expect, forget_other_clusters, run
+from _k8s_objects import KINDS, Object, actions, config_map, expect, run
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import (
     CertificateProblem,
@@ -31,15 +32,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import (
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 
-
-@pytest.fixture(autouse=True)
-def _own_discovery_cache(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    forget_other_clusters(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def cluster(api_server: ApiServer) -> Cluster:
-    return Cluster({"kubeconfig": api_server.kubeconfig})
+own_discovery_cache, cluster = _k8s_objects.own_discovery_cache, _k8s_objects.cluster  # fixtures
 
 
 class TestConnection:

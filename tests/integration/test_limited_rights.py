@@ -23,7 +23,6 @@ from _rights import Access, Operator, Requests, example_roles
 from ansible_collections.kubernetes.core.plugins.modules import k8s, k8s_info
 from conftest import MakeCluster, Pki
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import LIMITED_RIGHTS, Right
 from ansible_collections.c5c3.ovn.plugins.modules import (
@@ -207,9 +206,7 @@ def test_who_pings_writes_the_switch_of_a_control_plane(
 @pytest.fixture
 def chassis(api_server: ApiServer) -> None:
     """The definition of OVNChassis, and nothing of that kind."""
-    for manifest in custom_resource_definitions():
-        with contextlib.suppress(OSError):  # another test has made it
-            api_server.request("POST", DEFINITIONS, manifest)
+    api_server.define()
 
 
 class Play:

@@ -7,9 +7,8 @@ import threading
 import typing as t
 
 import pytest
-from _apiserver import ApiServer
-from _hypervisors import HYPERVISOR, Hypervisors, actions, hypervisor_cluster
-from conftest import Ran, RunModule, until
+from _hypervisors import HYPERVISOR, Hypervisors, actions
+from conftest import Ran, until
 
 NAME = "ovn-metadata-agent"
 AGENT: dict[str, t.Any] = {
@@ -22,12 +21,10 @@ IMAGE = "registry.example.com/neutron:2025.1"
 GATEWAY = {"nodeSelector": {"gateway": "yes"}}
 
 
-@pytest.fixture
-def hypervisors(api_server: ApiServer, namespace: str, run_module: RunModule) -> t.Iterator[Hypervisors]:
-    with hypervisor_cluster(api_server, namespace, run_module) as made:
-        made.node("worker-1", "192.0.2.21")
-        made.node("gateway-1", "192.0.2.31", {**HYPERVISOR, "gateway": "yes"})
-        yield made
+@pytest.fixture(autouse=True)
+def nodes(hypervisors: Hypervisors) -> None:
+    hypervisors.node("worker-1", "192.0.2.21")
+    hypervisors.node("gateway-1", "192.0.2.31", {**HYPERVISOR, "gateway": "yes"})
 
 
 def spec(**agent: t.Any) -> dict[str, t.Any]:

@@ -20,7 +20,7 @@ from _agent import NODE, Agent
 from _apiserver import ADMIN_TOKEN, ApiServer
 from _manifests import manifests_of
 from _playbooks import northbound_below_run
-from _vswitch import Vswitch, require_vswitch
+from _vswitch import Vswitch
 from conftest import MakeCluster, RunModule, RunPlaybook, run
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
@@ -51,7 +51,6 @@ HYPERVISORS_API = "/apis/ovn.c5c3.io/v1alpha1/ovnchassis"
 @pytest.fixture
 def vswitch(daemons: None, short_dir: pathlib.Path) -> t.Iterator[Vswitch]:
     """Its network device eth0 leads to this machine, which has the addresses 1 to 3 there."""
-    require_vswitch()
     machine = Vswitch(short_dir, "ch1")
     outside = f"c5c3m{os.getpid()}"[:15]
     try:
@@ -414,21 +413,6 @@ def test_options_of_machines_are_refused_for_a_cluster(site: Inventory, run_play
     both = {"ovn_hypervisor_datapath_type": "netdev", "ovn_hypervisor_bridge_mappings": [], "ovn_address": "192.0.2.1"}
     words = refusal(run_playbook, site.write({}, {"rack1": site.cluster(**place, **both)}))
     assert "has the labels node-role.kubernetes.io/hypervisor=" in words
-
-
-def test_options_of_machines_are_refused_for_a_control_plane(site: Inventory, run_playbook: RunPlaybook) -> None:
-    """Before the cluster is asked for anything; an empty one counts as absent."""
-    options = {
-        "ovn_central_client_networks": ["192.0.2.0/24"],
-        "ovn_central_listen_address": "0.0.0.0",
-        "ovn_central_log_level": "dbg",
-        "ovn_central_observer": False,
-    }
-    given = {**options, "ovn_firewall": "managed", "ovn_central_metrics_file": ""}
-    plane = {"plane": {**site.cluster(**given), "ovn_kubeconfig": "/nowhere"}}
-    words = refusal(run_playbook, site.write(plane, {}), group="ovn_central")
-    found = f"{', '.join(options)}, ovn_firewall: for machines only; on plane"
-    assert found in words
 
 
 # --- machines in the list of chassis -----------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from _agent import NODE, Agent
 from _node_site import ACCOUNT, REQUESTS, Site, await_request, certificate_of
 from _pki import Pki, is_signed
 from _rights import Operator
-from _vswitch import Vswitch, require_vswitch
+from _vswitch import Vswitch
 from conftest import until
 from cryptography import x509
 from test_relay import ControlPlane as RelayPlane
@@ -376,7 +376,6 @@ def test_a_node_becomes_a_chassis_with_its_own_rights(
     site: Site, plane: RelayPlane, daemons: None, make_pki: t.Callable[[str], Pki], short_dir: pathlib.Path
 ) -> None:
     """Agent, run, relay, northd and ovn-controller: the agent waits for the certificate, ovn-controller registers through the relay with it."""
-    require_vswitch()
     site.authority = plane.chassis_authority
     tls = dataclasses.replace(site.authority.issue("rack"), ca_certificate=plane.central.ca_certificate)
     site.server.request("PATCH", site.place("secrets", "ovn-tls"), {"data": tls.secret("ovn-tls")["data"]})

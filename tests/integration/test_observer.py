@@ -9,7 +9,6 @@ import pathlib
 import shutil
 import sys
 import typing as t
-import urllib.error
 
 import pytest
 from _apiserver import free_ports
@@ -20,7 +19,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.archive import build_archive
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.status import pod_of
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
@@ -65,7 +63,7 @@ class World:
         return json.loads(self.api.request("POST", path, body))
 
     def prepare(self) -> None:
-        self._definitions()
+        self.api.define()
         self.create(
             self.path,
             {
@@ -83,22 +81,6 @@ class World:
         self.make_pod(TRANSLATES, "northd", containers=("northd", "status"))
         self.label(TRANSLATES, {"ovn-northd-leader": "true"})
         self._rights()
-
-    def _definitions(self) -> None:
-        path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-        known = json.loads(self.api.request("GET", path))["items"]
-        names = {item["metadata"]["name"] for item in known}
-        for definition in custom_resource_definitions():
-            if definition["metadata"]["name"] not in names:
-                self.create(path, definition)
-
-        def served() -> bool:
-            try:
-                return bool(self.api.request("GET", self.path))
-            except urllib.error.HTTPError:
-                return False
-
-        until(served, "the API to serve OVNClusters", timeout=30)
 
     def _record(self, database: str) -> None:
         members = {pod(m): Recorded(m.address, "confirmed", m.server_id) for m in self.clusters[database].members}

@@ -16,7 +16,7 @@ import pytest
 import yaml
 from _control_plane import WHOLE, ControlPlane, available
 from _hypervisors import Hypervisors, hypervisor_cluster
-from _operated import Operated, define
+from _operated import Operated
 from _pods_on_api import Kubelet
 from _rights import Operator
 from conftest import until
@@ -33,7 +33,7 @@ DAEMON_SETS = "/apis/apps/v1/daemonsets"
 @pytest.fixture
 def operated(plane: ControlPlane, kubelet: Kubelet, operator: Operator) -> t.Iterator[Operated]:
     """With exactly the rights of deploy/, for the namespace of the test."""
-    define(plane)
+    plane.server.define()
     roles = [
         one
         for one in operator_manifests(OperatorOptions("default", plane.namespace, {}))

@@ -17,7 +17,7 @@ import _control_plane
 import pytest
 from _apiserver import free_ports
 from _control_plane import PLACES, WHOLE, ControlPlane
-from _operated import Operated, define
+from _operated import Operated
 from _waits import stays
 from conftest import until, within
 
@@ -80,7 +80,7 @@ def start(plane: ControlPlane, collection_path: str, tmp_path: pathlib.Path) -> 
 
 
 def test_one_process_leads_and_another_one_goes_on(plane: ControlPlane, start: t.Callable[..., Process]) -> None:
-    define(plane)
+    plane.server.define()
     first = start()
     until(first.leads, f"the first process to lead: {first.log.read_text()}", 40)
     second = start()
@@ -123,7 +123,7 @@ def test_a_leader_that_cannot_renew_its_lease_ends_at_once(
     plane: ControlPlane, start: t.Callable[..., Process]
 ) -> None:
     """A short silence of the API server is none of that; after ten seconds another process may lead."""
-    define(plane)
+    plane.server.define()
     process = start()
     until(process.leads, f"the process to lead: {process.log.read_text()}", 40)
     plane.server.freeze()

@@ -404,9 +404,7 @@ def test_a_missing_interface_is_reported_and_awaited(node: Node) -> None:
 @pytest.fixture
 def theirs(node: Node) -> t.Iterator[Vswitch]:
     """An Open vSwitch of a network plugin in the network of the node, in user space, with a bridge and a port."""
-    plugin = Vswitch(node.directory, "plugin", namespace=node.namespace)
-    try:
-        plugin.start()
+    with Vswitch(node.directory, "plugin", namespace=node.namespace) as plugin:
         plugin.start_vswitchd()
         node.ip("link", "add", "pod1", "type", "veth", "peer", "name", "pod1-end")
         plugin.vsctl("add-br", "br-plugin", "--", "set", "Bridge", "br-plugin", "datapath_type=netdev")
@@ -414,8 +412,6 @@ def theirs(node: Node) -> t.Iterator[Vswitch]:
         version = ("get", "Bridge", "br-plugin", "datapath_version")
         until(lambda: plugin.vsctl(*version) == '"<built-in>"', "the last thing that ovs-vswitchd writes")
         yield plugin
-    finally:
-        plugin.stop()
 
 
 @pytest.mark.parametrize("datapath", ["netdev", "system"])

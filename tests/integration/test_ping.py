@@ -8,14 +8,13 @@ import subprocess
 import typing as t
 
 import pytest
-from _vswitch import Vswitch, require_vswitch
+from _vswitch import Vswitch
 from conftest import RunModule, run, until
 
 
 @pytest.fixture
 def vswitch(daemons: None, short_dir: pathlib.Path) -> t.Iterator[Vswitch]:
     """With a bridge br-int that switches by itself: the part of ovn-controller is played by the test."""
-    require_vswitch()
     vswitch = Vswitch(short_dir, "ping")
     try:
         vswitch.start()

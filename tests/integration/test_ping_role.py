@@ -18,7 +18,7 @@ import pytest
 from _apiserver import ApiServer
 from _beside import beside
 from _playbooks import northbound_below_run
-from _vswitch import Vswitch, require_vswitch
+from _vswitch import Vswitch
 from conftest import MakeCluster, RunModule, RunPlaybook, run
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import labels
@@ -179,7 +179,6 @@ def failure(run_playbook: RunPlaybook, site: Site, inventory: str, **variables: 
 
 def test_a_node_that_is_down_keeps_nobody(site: Site, run_playbook: RunPlaybook, short_dir: pathlib.Path) -> None:
     """The guests of the others go; who is left is named, and the run that finds the node again finishes."""
-    require_vswitch()
     vswitches = [Vswitch(short_dir, node) for node in NODES]
     try:
         for node, vswitch in zip(NODES, vswitches):
@@ -218,7 +217,6 @@ def test_a_node_that_is_down_keeps_nobody(site: Site, run_playbook: RunPlaybook,
 
 def test_guests_that_have_ended(site: Site, run_playbook: RunPlaybook, short_dir: pathlib.Path) -> None:
     """As after a ping that was killed: their ports are still there, and nobody can enter their pods."""
-    require_vswitch()
     vswitch = Vswitch(short_dir, "node-1")
     try:
         site.guest("node-1", vswitch)

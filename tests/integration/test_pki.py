@@ -394,18 +394,6 @@ def test_clients_that_are_no_hosts(daemons: None, ready: Site, short_dir: pathli
         assert "OVN_Northbound" in subprocess.run([*dump, *pair], capture_output=True, text=True, check=True).stdout
 
 
-def test_clients_that_are_refused(ready: Site) -> None:
-    assert "h1 is the name of a chassis" in ready.refuse(ovn_pki_clients=["h1"]).message
-    assert "cannot be the name of a client" in ready.refuse(ovn_pki_clients=["Neutron/1"]).message
-    assert 'ovn_pki_clients is "5", not a list.' in ready.refuse(ovn_pki_clients=5).message
-
-
-def test_clients_as_a_text(ready: Site) -> None:
-    """As -e ovn_pki_clients=neutron,octavia gives them."""
-    ready.apply(ovn_pki_clients="neutron,octavia")
-    assert {path.name for path in (ready.ca / "clients").glob("*-cert.pem")} == {"neutron-cert.pem", "octavia-cert.pem"}
-
-
 class DatabaseServer:
     """An ovsdb-server with an empty Northbound database and the certificate of a central host. As a context, its endpoint."""
 

@@ -14,7 +14,7 @@ import tempfile
 import typing as t
 
 import pytest
-from _vswitch import Vswitch, require_vswitch
+from _vswitch import Vswitch
 from conftest import Daemon, listens, run, until
 
 pytestmark = pytest.mark.timeout(300)
@@ -281,10 +281,7 @@ def test_host_that_comes_back_under_another_name_is_found(
 
 def test_an_open_vswitch_of_others(play: Play, network: Network, daemons: None) -> None:
     """That of a network plugin in the network of compute1: a finding, or what the chassis uses."""
-    require_vswitch()
-    theirs = Vswitch(network.directory, "plugin", namespace=network.namespace("compute1"))
-    try:
-        theirs.start()
+    with Vswitch(network.directory, "plugin", namespace=network.namespace("compute1")) as theirs:
         pid = theirs.start_vswitchd().pid
         theirs.vsctl("add-br", "br-plugin", "--", "set", "Bridge", "br-plugin", "datapath_type=netdev")
         # It writes once more after it has done what it was told.
@@ -313,8 +310,6 @@ def test_an_open_vswitch_of_others(play: Play, network: Network, daemons: None) 
         )
         assert cause in found["uplink_down compute1"]
         assert (theirs.directory / "conf.db").read_bytes() == before
-    finally:
-        theirs.stop()
 
 
 def test_a_tunnel_port_of_others(play: Play, network: Network) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pathlib
 import typing as t
 
+import _chassis
 import pytest
-from _chassis import Chassis, chassis_machine, module_on
+from _chassis import Chassis
 from _vswitch import Vswitch
-from conftest import RunModule, run, until
+from conftest import run, until
 
 MAPPED = {
     "system_id": "c1",
@@ -21,17 +21,13 @@ PATCH = ("type=patch", "options:peer=p-int", "--", "set", "Port", "p-ex", "exter
 TUNNEL = ("type=vxlan", "options:remote_ip=192.0.2.9")
 
 
-@pytest.fixture
-def vswitch(short_dir: pathlib.Path) -> t.Iterator[Vswitch]:
-    with chassis_machine(short_dir) as machine:
-        machine.device("eth1")
-        machine.start_vswitchd()
-        yield machine
+vswitch, chassis = _chassis.vswitch, _chassis.chassis  # fixtures
 
 
-@pytest.fixture
-def chassis(vswitch: Vswitch, run_module: RunModule) -> Chassis:
-    return module_on(vswitch, run_module)
+@pytest.fixture(autouse=True)
+def uplink(vswitch: Vswitch) -> None:
+    vswitch.device("eth1")
+    vswitch.start_vswitchd()
 
 
 def link(vswitch: Vswitch, device: str, state: str, column: str) -> None:

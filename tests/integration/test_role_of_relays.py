@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pathlib
 import re
-import urllib.error
 
 import _playbooks
 import pytest
@@ -13,9 +12,6 @@ pytest.importorskip("cryptography", reason="NOT TESTED: the Python library crypt
 
 from _apiserver import ApiServer
 from _pki import Pki
-from conftest import until
-
-from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 
 PLAYBOOK = """
 - hosts: plane
@@ -43,24 +39,9 @@ class NamedChassis:
         (root / "playbook.yml").write_text(PLAYBOOK)
 
     def declare(self, *, rbac: bool) -> None:
-        for definition in custom_resource_definitions():
-            try:
-                self.server.request("POST", DEFINITIONS, definition)
-            except urllib.error.HTTPError as e:
-                if e.code != 409:
-                    raise
+        self.server.define()
         resource = {"apiVersion": "ovn.c5c3.io/v1alpha1", "kind": "OVNCluster", "metadata": {"name": "ovn"}}
-
-        def created() -> bool:
-            try:
-                self.server.request("POST", self.path, {**resource, "spec": {"relay": {"rbac": rbac}}})
-            except urllib.error.HTTPError as e:
-                if e.code != 404:
-                    raise
-                return False
-            return True
-
-        until(created, "the API to serve OVNClusters", timeout=30)
+        self.server.request("POST", self.path, {**resource, "spec": {"relay": {"rbac": rbac}}})
 
     def remove(self) -> None:
         self.server.request("DELETE", f"{self.path}/ovn")

@@ -54,14 +54,6 @@ def test_missing_variables_are_reported(site: LocalSite) -> None:
     assert not list(site.folder.glob("*/lib"))
 
 
-def test_hypervisor_without_endpoints_is_refused(site: LocalSite) -> None:
-    file = site.folder / "alone.yml"
-    file.write_text(json.dumps([play(1, "h1", "ovn_hypervisor")]))
-    ran = site.run(str(file), central=(), hypervisors=("h1",))
-    refusal = "refused 1: No endpoint of the Southbound database is known to h1. Put the central hosts into the group ovn_central"
-    assert refusal in ran.output, ran.output
-
-
 def test_a_role_that_is_included_again_reads_the_machine_again(site: LocalSite) -> None:
     """In check mode, so that the chassis of another name comes from somebody else in between."""
     units = site.folder / "units"

@@ -6,10 +6,8 @@ import typing as t
 
 import _control_plane
 import pytest
-from _apiserver import ApiServer
 from _control_plane import SPEC, ControlPlane
-from _hypervisors import Hypervisors, hypervisor_cluster
-from conftest import RunModule
+from _hypervisors import Hypervisors
 
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_precheck_kubernetes
 
@@ -22,12 +20,6 @@ OURS = {f"ServiceAccount ovn-{part}" for part in CENTRAL}
 
 def accounts(plane: ControlPlane) -> set[str]:
     return {name for name in plane.ours() if name.startswith("ServiceAccount ")}
-
-
-@pytest.fixture
-def chassis(api_server: ApiServer, namespace: str, run_module: RunModule) -> t.Iterator[Hypervisors]:
-    with hypervisor_cluster(api_server, namespace, run_module) as made:
-        yield made
 
 
 def test_a_missing_account_stops_the_run_and_the_precheck_names_it(plane: ControlPlane) -> None:
@@ -88,46 +80,46 @@ def test_accounts_of_workloads_that_exist_are_not_changed(plane: ControlPlane, f
     assert plane.get("ServiceAccount", "team") == team
 
 
-def test_accounts_of_hypervisors(chassis: Hypervisors) -> None:
-    chassis.node("worker-1", "192.0.2.21")
+def test_accounts_of_hypervisors(hypervisors: Hypervisors) -> None:
+    hypervisors.node("worker-1", "192.0.2.21")
     spec = {"controller": {"serviceAccountName": "agents"}, "ovs": {"serviceAccountName": "switches"}}
-    refused = chassis(may_fail=True, spec=spec)
+    refused = hypervisors(may_fail=True, spec=spec)
     assert "agents (spec.controller.serviceAccountName)" in refused["msg"]
     assert "switches (spec.ovs.serviceAccountName)" in refused["msg"]
-    assert chassis.chassis() == {}
-    place = f"/api/v1/namespaces/{chassis.namespace}/serviceaccounts"
+    assert hypervisors.chassis() == {}
+    place = f"/api/v1/namespaces/{hypervisors.namespace}/serviceaccounts"
     for name in ("agents", "switches"):
-        chassis.server.request("POST", place, {"metadata": {"name": name}})
-    before = {name: chassis.get(f"{place}/{name}") for name in ("agents", "switches")}
-    chassis(spec=spec)
-    names = {one["metadata"]["name"] for one in chassis.get(place)["items"]}
+        hypervisors.server.request("POST", place, {"metadata": {"name": name}})
+    before = {name: hypervisors.get(f"{place}/{name}") for name in ("agents", "switches")}
+    hypervisors(spec=spec)
+    names = {one["metadata"]["name"] for one in hypervisors.get(place)["items"]}
     assert not names & {"ovs", "ovn-controller"}
-    sets = chassis.get(f"/apis/apps/v1/namespaces/{chassis.namespace}/daemonsets")["items"]
+    sets = hypervisors.get(f"/apis/apps/v1/namespaces/{hypervisors.namespace}/daemonsets")["items"]
     assert {one["metadata"]["name"]: one["spec"]["template"]["spec"]["serviceAccountName"] for one in sets} == {
         "ovs": "switches",
         "ovn-controller": "agents",
     }
-    policies = chassis.get(
-        f"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/c5c3-ovn-chassis-status-{chassis.namespace}"
+    policies = hypervisors.get(
+        f"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/c5c3-ovn-chassis-status-{hypervisors.namespace}"
     )
-    assert f"{chassis.namespace}:agents" in policies["spec"]["matchConditions"][0]["expression"]
-    assert not chassis(spec=spec)["changed"]
-    rights = chassis.get(f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/{STATUS}-{chassis.namespace}")
+    assert f"{hypervisors.namespace}:agents" in policies["spec"]["matchConditions"][0]["expression"]
+    assert not hypervisors(spec=spec)["changed"]
+    rights = hypervisors.get(f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/{STATUS}-{hypervisors.namespace}")
     for check in (True, False):
-        refused = chassis(may_fail=True, check=check)
+        refused = hypervisors(may_fail=True, check=check)
         assert "DaemonSet" in refused["msg"]
         assert (
             "has the ServiceAccount agents, and spec.controller.serviceAccountName asks for ovn-controller"
             in refused["msg"]
         )
         assert "Nothing was changed." in refused["msg"]
-        assert rights == chassis.get(
-            f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/{STATUS}-{chassis.namespace}"
+        assert rights == hypervisors.get(
+            f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/{STATUS}-{hypervisors.namespace}"
         )
-    chassis(state="absent", spec=spec)
-    assert {name: chassis.get(f"{place}/{name}") for name in before} == before
-    chassis()
-    refused = chassis(may_fail=True, spec=spec)
+    hypervisors(state="absent", spec=spec)
+    assert {name: hypervisors.get(f"{place}/{name}") for name in before} == before
+    hypervisors()
+    refused = hypervisors(may_fail=True, spec=spec)
     assert (
         "has the ServiceAccount ovn-controller, and spec.controller.serviceAccountName asks for agents"
         in refused["msg"]

@@ -36,41 +36,11 @@ def run(cluster: FakeCluster, *desired: dict[str, Any], check_mode: bool = False
     return [(one.name, one.action) for one in converge(cluster, desired, live, check_mode=check_mode)]
 
 
-@pytest.mark.parametrize("check_mode", [False, True])
-def test_one_patch_for_each_that_differs(check_mode: bool) -> None:
-    cluster = stored(config_map("same"), config_map("other"))
-    done = run(cluster, config_map("same"), config_map("other", "2"), config_map("new"), check_mode=check_mode)
-    assert done == [("same", "unchanged"), ("other", "changed"), ("new", "created")]
-    assert asked(cluster) == [("apply", "other", check_mode), ("apply", "new", check_mode)]
-
-
-def test_the_second_run_asks_nothing() -> None:
-    cluster = FakeCluster()
-    run(cluster, config_map("a"), config_map("b"))
-    cluster.calls.clear()
-    assert run(cluster, config_map("a"), config_map("b")) == [("a", "unchanged"), ("b", "unchanged")]
-    assert cluster.calls == []
-
-
 def test_an_application_that_moved_nothing_is_no_change(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = stored(config_map("a"))
     monkeypatch.setattr(apply, "is_applied", lambda *_: False)
     assert run(cluster, config_map("a")) == [("a", "unchanged")]
     assert run(cluster, config_map("a"), check_mode=True) == [("a", "unchanged")]
-
-
-def test_what_comes_first_in_a_real_run_is_missing_in_check_mode() -> None:
-    cluster = FakeCluster()
-    cluster.before("apply", Refused("no namespace", http_status=404, reason="NotFound"))
-    assert run(cluster, config_map("a"), check_mode=True) == [("a", "created")]
-
-
-def test_without_check_mode_it_is_an_error() -> None:
-    cluster = FakeCluster()
-    cluster.before("apply", Refused("no namespace", http_status=404, reason="NotFound"))
-    with pytest.raises(Refused):
-        run(cluster, config_map("a"))
-    assert len(cluster.calls) == 1
 
 
 def test_an_error_tells_what_was_done_before_it() -> None:

@@ -54,6 +54,12 @@ CUT_OFF = Record(
 
 REFUSED: list[t.Any] = [
     pytest.param(
+        [up(n, RECORD.replace(database="southbound")) for n in NAMES],
+        RUN,
+        "The state record of northbound is about southbound",
+        id="a record of the other database",
+    ),
+    pytest.param(
         [blank(n) for n in NAMES],
         dataclasses.replace(RUN, declared=NAMED),
         "a name",
