@@ -39,10 +39,6 @@ class ColumnType(t.NamedTuple):
     maximum: int | None = 1
 
     @property
-    def is_map(self) -> bool:
-        return self.value is not None
-
-    @property
     def is_single(self) -> bool:
         """Whether it holds at most one value and is no map."""
         return self.value is None and self.maximum == 1

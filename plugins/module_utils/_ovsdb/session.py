@@ -29,8 +29,6 @@ _SESSION = t.TypeVar("_SESSION", bound="Session")
 Row = t.Any  # ovs.db.idl.Row: attributes are the registered columns
 Condition = list[t.Any]  # RFC 7047 section 5.1: [[column, function, value], ...]; [False] replicates no row
 
-NO_ROWS: Condition = [False]
-
 
 def missing_library(name: str, package: str, error: ImportError) -> str:
     """Return what to do about a Python library that cannot be imported here; nobody has connected to a database yet."""

@@ -11,11 +11,10 @@ import dataclasses
 import typing as t
 
 from .._base.errors import OvnError
-from .gates import gate_reason
 from .observation import Observation
 from .plan import check_before_changes
 from .rounds import RoundProgress, incomplete, next_round
-from .step import Gate, Round, Run
+from .step import Round, Run
 
 Observed = t.Mapping[str, t.Mapping[str, Observation]]
 # Beside a member that ends for a moment the other database is not observed: nothing of it would be executed.
@@ -92,8 +91,6 @@ def next_turn(
     left: t.Sequence[str],
     progress: t.Mapping[str, RoundProgress],
     now: float,
-    *,
-    gate: Gate = gate_reason,
 ) -> Turn:
     """Return the turn of the first database that has something to do; while it waits, of the other one if that starts members.
 
@@ -104,7 +101,7 @@ def next_turn(
     for database in [name for name in left if name in observed]:
         known = progress.get(database, RoundProgress())
         try:
-            rounds[database], after[database] = next_round(runs[database], observed[database], known, now, gate=gate)
+            rounds[database], after[database] = next_round(runs[database], observed[database], known, now)
         except OvnError as e:
             refusals[database] = e
             remaining.remove(database)  # the other one goes as far as it can

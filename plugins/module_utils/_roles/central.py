@@ -40,7 +40,7 @@ from .._raft.launcher_environment import LauncherSettings, launcher_environment
 from .._raft.sizing import Size, Timers, timers_for
 from .central_observer import CentralListeners, observer_state
 from .cluster_source import FACT, specification_of_resource
-from .option_types import given_options, read_options
+from .option_types import given_options
 from .pki import machine_certificates, makes_client_bundle, pod_security_of, share_certificates
 from .variables import Groups, Hostvars, Variables, first_value, members_of
 
@@ -157,11 +157,6 @@ class CentralClusterOptions:
     image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     openvswitch_image: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     tls_secret: str | None = None
-
-    @classmethod
-    def from_options(cls, given: t.Mapping[str, t.Any]) -> CentralClusterOptions:
-        """Return what the role's options say, by their names without `ovn_central_`."""
-        return read_options(cls, given, PREFIX)
 
 
 def desired_state(

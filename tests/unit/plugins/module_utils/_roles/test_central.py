@@ -16,6 +16,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.sizing import Size
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import central
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import (
     ONLY_MACHINES,
+    PREFIX,
     CentralClusterOptions,
     CentralMachineOptions,
     CentralRolloutOptions,
@@ -33,6 +34,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types impor
     check_options,
     option_name,
     options_from,
+    read_options,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.shared_variables import SPECIFICATION
 
@@ -69,7 +71,7 @@ def of_settings(desired: t.Any, name: str) -> dict[str, t.Any]:
 
 
 def cluster(given: dict[str, t.Any]) -> CentralClusterOptions:
-    return CentralClusterOptions.from_options({"members": ["k1"], **given})
+    return read_options(CentralClusterOptions, {"members": ["k1"], **given}, PREFIX)
 
 
 @pytest.mark.parametrize("options", [CentralMachineOptions, CentralClusterOptions])
