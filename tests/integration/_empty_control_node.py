@@ -19,6 +19,21 @@ ROOT = Path(__file__).resolve().parents[2]
 _INHERITED = ("LANG", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 
 
+def copy_checkout(target: Path) -> None:
+    """Copy what git knows or would add: this folder also holds what tools leave behind."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+
+
 class ControlNode:
     """Programs of `home`/ovn/bin run in `project`. `changed` are the changes that the last playbook counted, by host; `report` is what it reported."""
 
@@ -42,17 +57,7 @@ class ControlNode:
         self.run(str(python), "-m", "venv", str(self.home / "ovn"))
         self.run("pip", "install", "--quiet", "ansible-core", "distlib")
         checkout = self.home / "checkout"
-        listed = subprocess.run(
-            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-            cwd=ROOT,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
-        for name in filter(None, listed.split("\0")):
-            if (ROOT / name).is_file():
-                (checkout / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, checkout / name)
+        copy_checkout(checkout)
         galaxy = yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))
         tarballs = [self._build(checkout), *(self._build(self._packaged(name)) for name in galaxy["dependencies"])]
         self.run("ansible-galaxy", "collection", "install", "--offline", *tarballs)

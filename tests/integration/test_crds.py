@@ -13,7 +13,7 @@ import urllib.request
 import pytest
 import yaml
 from _apiserver import ADMIN_TOKEN
-from _manifests import manifests_of
+from built_manifests import hypervisor_manifests_of, manifests_of
 from refused_specs import REFUSED, metadata_agent, northbound
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION, labels
@@ -22,7 +22,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import CLUSTER_
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare import contains
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
 
 if t.TYPE_CHECKING:
     from _apiserver import ApiServer
@@ -299,13 +298,10 @@ def test_manifests_read_as_they_were_sent(cluster: Cluster, namespace: str, raw:
 def test_manifests_of_hypervisors_read_as_they_were_sent(
     cluster: Cluster, namespace: str, raw: dict[str, t.Any]
 ) -> None:
-    manifests = hypervisor_manifests(
+    manifests = hypervisor_manifests_of(
         parse_spec(raw, name="prod", namespace=namespace),
         name="prod",
         namespace=namespace,
-        southbound=["ssl:192.0.2.11:6642"],
-        northbound=[],
-        tls_secret="ovn-tls",
         api_server="https://192.0.2.10:6443",
         settings={"default": "{}"},
         archive=b"PK",

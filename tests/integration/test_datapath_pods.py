@@ -11,11 +11,11 @@ import typing as t
 import pytest
 from _datapath import Site, copy_stream, running_site, watch
 from _machine_pods import FOLDER, IMAGE, MachinePod
+from built_manifests import hypervisor_manifests_of
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.archive import build_archive
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import default_settings, settings_files
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
 
 pytestmark = pytest.mark.own_machines
 HOST = "hypervisor1"
@@ -46,14 +46,10 @@ class Node:
         secret = {key: site.on(HOST, f"base64 -w0 /etc/ovn/tls/{name}") for key, name in names.items()}
         spec = parse_spec({"encapsulation": {"cidr": "172.31.0.0/24"}}, name="ovn", namespace="ovn")
         southbound = [f"ssl:{site.address(f'central{number}')}:6642" for number in (1, 2, 3)]
-        manifests = hypervisor_manifests(
+        manifests = hypervisor_manifests_of(
             spec,
-            name="ovn",
             namespace="ovn",
             southbound=southbound,
-            northbound=[],
-            tls_secret="ovn-tls",
-            api_server="",
             settings=settings_files(default_settings(spec, southbound), [], {}),
             archive=build_archive(),
         )

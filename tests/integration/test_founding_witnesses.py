@@ -12,6 +12,8 @@ import pytest
 from _vswitch import Vswitch
 from conftest import MakeCluster, RunModule, next_address
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
+
 CID = "11111111-1111-4111-8111-111111111111"
 
 
@@ -41,24 +43,12 @@ def texts(ran: t.Any) -> list[str]:
     return [known["text"] for known in ran["witnesses"]]
 
 
-RECORD = {
-    "format": 1,
-    "database": "northbound",
-    "revision": 1,
-    "epoch": 1,
-    "cid": CID,
-    "retired_cids": [],
-    "permit": None,
-    "hold": False,
-    "formed": True,
-}
+RECORD = Record("northbound", {"central1": Member("ssl:192.0.2.1:6643")}, 1, cid=CID).as_dict()
 
 
 def write_record(directory: pathlib.Path, **changes: t.Any) -> None:
-    members = {"central1": {"address": "ssl:192.0.2.1:6643", "state": "expected", "sid": None}}
-    record = {**RECORD, "members": members, **changes}
     directory.mkdir(parents=True)
-    (directory / "record.json").write_text(json.dumps(record))
+    (directory / "record.json").write_text(json.dumps({**RECORD, **changes}))
 
 
 def test_a_new_machine_knows_nothing(look: t.Any) -> None:
@@ -140,9 +130,7 @@ class TestRecords:
         self, look: t.Any, run_module: RunModule, tmp_path: pathlib.Path
     ) -> None:
         link = tmp_path / "etc" / "c5c3-ovn" / "northbound"
-        members = {"central1": {"address": "ssl:192.0.2.1:6643", "state": "expected", "sid": None}}
-        record = {**RECORD, "members": members}
-        run_module("ovn_raft_record", {"path": str(link), "record": record})
+        run_module("ovn_raft_record", {"path": str(link), "record": RECORD})
         assert texts(look()) == [f"the state record of northbound cluster {CID} ({link}/record.json)"]
         link.unlink()
         assert len(texts(look())) == 1

@@ -9,6 +9,7 @@ import sys
 import typing as t
 from pathlib import Path
 
+import _launcher_cases
 import pytest
 from _big_database import create, grow_log, grow_snapshot
 from _launcher_lib import ASK, SCHEMA, Cluster, Member, until
@@ -17,11 +18,7 @@ MEBIBYTES = 500
 Grow = t.Callable[[Path, int], int]
 
 
-@pytest.fixture
-def cluster() -> t.Iterator[Cluster]:
-    made = Cluster()
-    yield made
-    made.close()
+cluster = _launcher_cases.cluster  # fixture
 
 
 # What its children cost cannot be told from what others have cost, unless it has no others.

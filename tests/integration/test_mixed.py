@@ -18,9 +18,9 @@ import typing as t
 import pytest
 from _agent import NODE, Agent
 from _apiserver import ADMIN_TOKEN, ApiServer
-from _manifests import manifests_of
 from _playbooks import northbound_below_run
 from _vswitch import Vswitch
+from built_manifests import manifests_of
 from conftest import MakeCluster, RunModule, RunPlaybook, run
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions

@@ -12,8 +12,8 @@ import typing as t
 
 import pytest
 from _apiserver import free_ports
-from _manifests import manifests_of
 from _raft_contents_lib import diverge, insert
+from built_manifests import manifests_of
 from conftest import Daemon, Member, RaftCluster, run, until
 from prometheus_client.parser import text_string_to_metric_families
 

@@ -8,8 +8,8 @@ import typing as t
 
 import pytest
 from _apiserver import ApiServer
-from _manifests import manifests_of
 from _rights import Operator
+from built_manifests import manifests_of
 from conftest import until
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError

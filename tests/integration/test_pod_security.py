@@ -10,10 +10,9 @@ import _control_plane
 import pytest
 from _apiserver import ApiServer
 from _control_plane import ControlPlane
-from _manifests import manifests_of
+from built_manifests import hypervisor_manifests_of, manifests_of
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
 
 plane = _control_plane.plane  # fixture
 
@@ -23,17 +22,7 @@ Object = dict[str, t.Any]
 
 
 def hypervisors(raw: Object, namespace: str) -> list[Object]:
-    return hypervisor_manifests(
-        parse_spec(raw, name="ovn", namespace=namespace),
-        name="ovn",
-        namespace=namespace,
-        southbound=["ssl:192.0.2.11:6642"],
-        northbound=[],
-        tls_secret="ovn-tls",
-        api_server="",
-        settings={},
-        archive=b"",
-    )
+    return hypervisor_manifests_of(parse_spec(raw, name="ovn", namespace=namespace), namespace=namespace)
 
 
 def create_pods(server: ApiServer, namespace: str, manifests: list[Object], level: str) -> dict[str, str]:

@@ -8,22 +8,13 @@ import typing as t
 
 from _run_lock import await_expiry
 
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
+
 CID = "aaaaaaaa-0000-4000-8000-000000000000"
 
 
 def record(revision: int, **changes: t.Any) -> dict[str, t.Any]:
-    members = {"c1": {"address": "ssl:192.0.2.1:6643", "state": "expected", "sid": None}}
-    empty = {
-        "format": 1,
-        "database": "northbound",
-        "epoch": 1,
-        "cid": None,
-        "retired_cids": [],
-        "permit": None,
-        "hold": False,
-        "formed": True,
-    }
-    return {**empty, "members": members, "revision": revision, **changes}
+    return {**Record("northbound", {"c1": Member("ssl:192.0.2.1:6643")}, revision).as_dict(), **changes}
 
 
 def test_record_is_written_once_and_check_mode_tells_it(run_module: t.Any, tmp_path: pathlib.Path) -> None:

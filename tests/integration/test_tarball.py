@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -15,6 +14,7 @@ import typing as t
 import pytest
 import yaml
 from _awx_server import TOKEN, Awx, serving
+from _empty_control_node import copy_checkout
 from conftest import MakeCluster
 
 pytestmark = pytest.mark.timeout(300)
@@ -26,20 +26,8 @@ GALAXY = yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))
 
 @pytest.fixture(scope="module")
 def tarball(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """Built from what git knows or would add: this folder also holds what tools leave behind."""
     folder = tmp_path_factory.mktemp("built")
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file():
-            target = folder / "checkout" / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, target)
+    copy_checkout(folder / "checkout")
     subprocess.run(
         [BIN / "ansible-galaxy", "collection", "build", "--output-path", folder],
         cwd=folder / "checkout",

@@ -6,6 +6,7 @@ import pathlib
 import typing as t
 
 import pytest
+import southbound_registry
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.api_client import Api
 from ansible_collections.c5c3.ovn.plugins.module_utils._agent.node_certificate import NodeCertificate
@@ -20,7 +21,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.chassis_name
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import Chassis
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import Registry, registry_of
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import Registry
 
 VICTIM = "192.0.2.7"
 
@@ -32,21 +33,7 @@ def chassis(name: str) -> Chassis:
 
 def registry(*rows: tuple[str, str]) -> Registry:
     """Name and owner, at the address of the victim."""
-    return registry_of(
-        {
-            "Chassis": [
-                {
-                    "name": name,
-                    "hostname": name,
-                    "other_config": {"ovn-cms-options": f"c5c3-ovn-owner={owner}"} if owner else {},
-                }
-                for name, owner in rows
-            ],
-            "Encap": [{"chassis_name": name, "type": "geneve", "ip": VICTIM} for name, _owner in rows],
-            "Chassis_Private": [],
-            "SB_Global": [],
-        }
-    )
+    return southbound_registry.registry(*((name, VICTIM, owner) for name, owner in rows))
 
 
 def evidence(**changes: t.Any) -> NameEvidence:

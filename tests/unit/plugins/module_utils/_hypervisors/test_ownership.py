@@ -3,6 +3,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from southbound_registry import registry
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.nodes import Node
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.ownership import (
@@ -11,29 +12,9 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.ownership im
     orphaned_chassis,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings import Chassis
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import Registry, registry_of
 
 OURS = OwnershipEvidence("abc", {"n1": ["192.0.2.1"]})
 CHASSIS = Chassis(Node("n1", "u", {}, {}, (), True), "n1", "n1", ("geneve",), ("192.0.2.1",), (), {})
-
-
-def registry(*rows: tuple[str, str, str]) -> Registry:
-    """Name, address, owner."""
-    return registry_of(
-        {
-            "Chassis": [
-                {
-                    "name": name,
-                    "hostname": name,
-                    "other_config": {"ovn-cms-options": f"a,c5c3-ovn-owner={owner}"} if owner else {},
-                }
-                for name, _ip, owner in rows
-            ],
-            "Encap": [{"chassis_name": name, "type": "geneve", "ip": ip} for name, ip, _owner in rows],
-            "Chassis_Private": [],
-            "SB_Global": [],
-        }
-    )
 
 
 @pytest.mark.parametrize(
@@ -81,7 +62,7 @@ def test_nobody_owns_anything_before_the_first_run() -> None:
 @pytest.mark.parametrize(
     ("ours", "found"),
     [
-        pytest.param(OURS, {"n3": "n3"}, id="only our own"),
+        pytest.param(OURS, {"host-n3": "n3"}, id="only our own"),
         pytest.param(OwnershipEvidence("", {}), {}, id="the first run"),
     ],
 )

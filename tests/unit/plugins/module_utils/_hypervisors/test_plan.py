@@ -8,6 +8,7 @@ import typing as t
 from unittest import mock
 
 import pytest
+from southbound_registry import registry
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import chassis_labels
@@ -23,7 +24,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.plan import 
     with_confirmed_names,
     with_registry,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import Registry, registry_of
 
 SPEC = {"controller": {"nodeSelector": {"ovn": "x"}}, "ovs": {"nodeSelector": {"ovn": "x"}}}
 
@@ -51,25 +51,6 @@ def observed(
         index["apiextensions.k8s.io/v1", "CustomResourceDefinition", "", metadata["name"]] = {"metadata": metadata}
     found = {one["metadata"]["name"]: one for one in resources}
     return ObservedHypervisors("ovn", "net", index, list(nodes), found, None, foreign_config=False)
-
-
-def registry(*rows: tuple[str, str, str]) -> Registry:
-    """Name, address, owner."""
-    return registry_of(
-        {
-            "Chassis": [
-                {
-                    "name": name,
-                    "hostname": f"host-{name}",
-                    "other_config": {"ovn-cms-options": f"c5c3-ovn-owner={owner}"} if owner else {},
-                }
-                for name, _ip, owner in rows
-            ],
-            "Encap": [{"chassis_name": name, "type": "geneve", "ip": ip} for name, ip, _owner in rows],
-            "Chassis_Private": [],
-            "SB_Global": [],
-        }
-    )
 
 
 def plan(state: ObservedHypervisors, *, changed: bool = False, **more: t.Any) -> HypervisorPlan:

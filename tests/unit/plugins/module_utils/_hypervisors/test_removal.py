@@ -8,6 +8,7 @@ import typing as t
 
 import pytest
 from fake_cluster import FakeCluster
+from southbound_registry import registry
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.deadline import Deadline
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import (
@@ -16,7 +17,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import (
     Unreachable,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors import removal
-from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import Registry, registry_of
+from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.southbound import Registry
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes import pod_watch
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.wait_tracker import Progress
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.tls_files import TlsFiles
@@ -50,21 +51,7 @@ class World:
         monkeypatch.setattr(removal, "read_registry", lambda *_: self.registry())
 
     def registry(self) -> Registry:
-        return registry_of(
-            {
-                "Chassis": [
-                    {
-                        "name": name,
-                        "hostname": name,
-                        "other_config": {"ovn-cms-options": f"c5c3-ovn-owner={owner}"} if owner else {},
-                    }
-                    for name, (_ip, owner) in self.rows.items()
-                ],
-                "Encap": [{"chassis_name": n, "type": "geneve", "ip": ip} for n, (ip, _o) in self.rows.items()],
-                "Chassis_Private": [],
-                "SB_Global": [],
-            }
-        )
+        return registry(*((name, ip, owner) for name, (ip, owner) in self.rows.items()))
 
     def _delete(self, names: list[str], *_: object) -> dict[str, list[str]]:
         assert self.ends <= 0, "its pod still runs"

@@ -8,6 +8,7 @@ import types
 import typing as t
 
 import pytest
+from built_manifests import hypervisor_manifests_of, manifests_of
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.endpoints import outside_endpoints
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.hypervisor_spec import CHASSIS_SPEC
@@ -23,8 +24,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.settings imp
     plan_chassis,
     settings_files,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.central import central_manifests
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
 
 TOLERATIONS = [{"key": "a", "operator": "Equal", "value": "b", "effect": "NoExecute", "tolerationSeconds": 60}]
 MAPPINGS = [{"physicalNetwork": "physnet1", "bridge": "br-ex", "ports": ["eth1"]}]
@@ -253,28 +252,12 @@ def effects(raw: dict[str, t.Any]) -> str:
         spec = parse_spec(raw, name="ovn", namespace="net")
     except InvalidInput as e:
         return str(e)
-    central = central_manifests(
-        spec,
-        name="ovn",
-        namespace="net",
-        cluster_domain="cluster.local",
-        owner=None,
-        launcher="",
-        archive=b"",
-        replicas={database: spec.database(database).replicas for database in DATABASES},
-    )
+    replicas = {database: spec.database(database).replicas for database in DATABASES}
+    central = manifests_of(raw, name="ovn", namespace="net", replicas=replicas)
     node = Node("worker", "u", LABEL, {}, ("192.0.2.1",), True)
     default = default_settings(spec, ["ssl:192.0.2.11:6642"])
-    hypervisors = hypervisor_manifests(
-        spec,
-        name="ovn",
-        namespace="net",
-        southbound=["ssl:192.0.2.11:6642"],
-        northbound=[],
-        tls_secret="ovn-tls",
-        api_server="",
-        settings=settings_files(default, plan_chassis([node], spec, default, {}), {}),
-        archive=b"",
+    hypervisors = hypervisor_manifests_of(
+        spec, settings=settings_files(default, plan_chassis([node], spec, default, {}), {})
     )
     wanted = t.cast("t.Any", types.SimpleNamespace(spec=spec))
     databases = [repr(desired_settings(wanted, database)) for database in DATABASES]

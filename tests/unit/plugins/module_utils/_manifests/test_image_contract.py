@@ -9,9 +9,9 @@ import subprocess
 import typing as t
 
 import pytest
+from built_manifests import hypervisor_manifests_of
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.image_contract import (
     LACKS,
     guard_command,
@@ -35,17 +35,7 @@ def spec(ovs_tag: str, ovn_tag: str, policy: str = "IfNotPresent", **more: t.Any
 
 
 def desired(*args: t.Any, **more: t.Any) -> list[Object]:
-    manifests = hypervisor_manifests(
-        spec(*args, **more),
-        name="ovn",
-        namespace="net",
-        southbound=[],
-        northbound=[],
-        tls_secret=None,
-        api_server="",
-        settings={},
-        archive=b"",
-    )
+    manifests = hypervisor_manifests_of(spec(*args, **more), southbound=[], tls_secret=None)
     return [one for one in manifests if one["kind"] == "DaemonSet"]
 
 

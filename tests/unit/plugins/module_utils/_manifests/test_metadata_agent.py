@@ -7,9 +7,9 @@ import json
 import typing as t
 
 import pytest
+from built_manifests import hypervisor_manifests_of
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import ClusterSpec, parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
 from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.metadata_agent import has_agent, metadata_agent_pod
 
 Object = dict[str, t.Any]
@@ -36,16 +36,11 @@ def objects(
     **more: t.Any,
 ) -> dict[str, Object]:
     """The objects of the agent by kind."""
-    manifests = hypervisor_manifests(
+    manifests = hypervisor_manifests_of(
         spec_of(agent, **more),
         name="prod",
-        namespace="net",
         southbound=list(southbound),
-        northbound=[],
         tls_secret=tls_secret,
-        api_server="",
-        settings={},
-        archive=b"",
         metadata_secret_version=version,
     )
     return {one["kind"]: one for one in manifests if one["metadata"]["name"] == NAME}

@@ -6,11 +6,9 @@ import collections
 import typing as t
 
 import pytest
+from built_manifests import hypervisor_manifests_of, manifests_of
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import CLUSTER_SPEC, parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._base.databases import DATABASES
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.central import central_manifests
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
 
 Object = dict[str, t.Any]
 UNITS = {"Mi": 1, "Gi": 1024}
@@ -18,28 +16,8 @@ UNITS = {"Mi": 1, "Gi": 1024}
 
 def pods(raw: Object) -> dict[str, Object]:
     """The pods of all workloads by name."""
-    spec = parse_spec(raw, name="ovn", namespace="net")
-    central = central_manifests(
-        spec,
-        name="ovn",
-        namespace="net",
-        cluster_domain="cluster.local",
-        owner=None,
-        launcher="",
-        archive=b"",
-        replicas=dict.fromkeys(DATABASES, 3),
-    )
-    hypervisors = hypervisor_manifests(
-        spec,
-        name="ovn",
-        namespace="net",
-        southbound=[],
-        northbound=[],
-        tls_secret="ovn-tls",
-        api_server="",
-        settings={},
-        archive=b"",
-    )
+    central = manifests_of(raw, name="ovn", namespace="net")
+    hypervisors = hypervisor_manifests_of(parse_spec(raw, name="ovn", namespace="net"))
     return {
         one["metadata"]["name"]: one["spec"]["template"]["spec"]
         for one in [*central, *hypervisors]

@@ -7,6 +7,7 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.machine_plan import machine_plan
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Member, Record
 
 ADDRESSES = {"c1": "ssl:192.0.2.1:6643", "c2": "ssl:192.0.2.2:6643", "c3": "ssl:192.0.2.3:6643"}
 RUN: dict[str, t.Any] = {
@@ -23,20 +24,9 @@ RUN: dict[str, t.Any] = {
 Observed = t.Callable[[str], list[dict[str, t.Any]]]
 CID = "aaaaaaaa-0000-4000-8000-000000000000"
 SIDS = {name: f"{i}{i}{i}{i}0000-0000-4000-8000-000000000000" for i, name in enumerate(ADDRESSES, 1)}
-RECORD = {
-    "format": 1,
-    "database": "northbound",
-    "revision": 1,
-    "epoch": 1,
-    "cid": CID,
-    "retired_cids": [],
-    "permit": None,
-    "hold": False,
-    "formed": True,
-    "members": {
-        name: {"address": address, "state": "confirmed", "sid": SIDS[name]} for name, address in ADDRESSES.items()
-    },
-}
+RECORD = Record(
+    "northbound", {name: Member(address, "confirmed", SIDS[name]) for name, address in ADDRESSES.items()}, 1, cid=CID
+).as_dict()
 
 
 def seen(database: str, **changes: t.Any) -> list[dict[str, t.Any]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from built_manifests import hypervisor_manifests_of
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.compare import is_applied
-from ansible_collections.c5c3.ovn.plugins.module_utils._manifests.hypervisors import hypervisor_manifests
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import authorities
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.authorities import node_authorities
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.variables import Backend
@@ -216,18 +216,8 @@ OWN = {"ovn_backend": "kubernetes", "ovn_node_certificates": "own"}
 
 
 def of_module(name: str, namespace: str, bundle: str) -> dict[str, t.Any]:
-    manifests = hypervisor_manifests(
-        parse_spec({"tls": {"nodeCertificates": "own"}}, name=name, namespace=namespace),
-        name=name,
-        namespace=namespace,
-        southbound=[],
-        northbound=[],
-        tls_secret="ovn-tls",
-        api_server="",
-        settings={},
-        archive=b"",
-        authorities=bundle,
-    )
+    spec = parse_spec({"tls": {"nodeCertificates": "own"}}, name=name, namespace=namespace)
+    manifests = hypervisor_manifests_of(spec, name=name, namespace=namespace, authorities=bundle)
     (found,) = [one for one in manifests if one["metadata"]["name"] == "ovn-chassis-ca"]
     return found
 
