@@ -9,15 +9,15 @@ from typing import Any
 
 ORGANIZATION = "{{ ovn_awx_organization }}"
 CA_FIELDS = (
-    ("ca_certificate", "CA certificate", "PEM. ovn_pki_ca_certificate", False, True),
-    ("ca_private_key", "CA private key", "PEM. ovn_pki_ca_private_key", True, True),
-    ("ca_passphrase", "Passphrase of the CA", "Empty without one. ovn_pki_ca_private_key_passphrase", True, False),
-    ("chassis_ca_certificate", "Chassis CA certificate", "PEM. ovn_pki_chassis_ca_certificate", False, True),
-    ("chassis_ca_private_key", "Chassis CA private key", "PEM. ovn_pki_chassis_ca_private_key", True, True),
+    ("ca_certificate", "CA certificate", "PEM. ovn_pki_ca.certificate", False, True),
+    ("ca_private_key", "CA private key", "PEM. ovn_pki_ca.private_key", True, True),
+    ("ca_passphrase", "Passphrase of the CA", "Empty without one. ovn_pki_ca.private_key_passphrase", True, False),
+    ("chassis_ca_certificate", "Chassis CA certificate", "PEM. ovn_pki_chassis_ca.certificate", False, True),
+    ("chassis_ca_private_key", "Chassis CA private key", "PEM. ovn_pki_chassis_ca.private_key", True, True),
     (
         "chassis_ca_passphrase",
         "Passphrase of the chassis CA",
-        "Empty if it is that of the CA. ovn_pki_chassis_ca_private_key_passphrase",
+        "Empty if it is that of the CA. ovn_pki_chassis_ca.private_key_passphrase",
         True,
         False,
     ),
@@ -63,12 +63,16 @@ def credential_types(mark: str) -> list[dict[str, Any]]:
             "inputs": {"fields": fields, "required": [name for name, _l, _t, _s, multiline in CA_FIELDS if multiline]},
             "injectors": {
                 "extra_vars": {
-                    "ovn_pki_ca_certificate": "{{ ca_certificate }}",
-                    "ovn_pki_ca_private_key": "{{ ca_private_key }}",
-                    "ovn_pki_ca_private_key_passphrase": "{{ ca_passphrase | default('') }}",
-                    "ovn_pki_chassis_ca_certificate": "{{ chassis_ca_certificate }}",
-                    "ovn_pki_chassis_ca_private_key": "{{ chassis_ca_private_key }}",
-                    "ovn_pki_chassis_ca_private_key_passphrase": "{{ chassis_ca_passphrase | default(ca_passphrase | default(''), true) }}",
+                    "ovn_pki_ca": {
+                        "certificate": "{{ ca_certificate }}",
+                        "private_key": "{{ ca_private_key }}",
+                        "private_key_passphrase": "{{ ca_passphrase | default('') }}",
+                    },
+                    "ovn_pki_chassis_ca": {
+                        "certificate": "{{ chassis_ca_certificate }}",
+                        "private_key": "{{ chassis_ca_private_key }}",
+                        "private_key_passphrase": "{{ chassis_ca_passphrase | default(ca_passphrase | default(''), true) }}",
+                    },
                 }
             },
         },

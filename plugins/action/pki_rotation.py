@@ -57,7 +57,7 @@ class ActionModule(PkiAction):
             check = self.check_mode
             found = rotation_plan(note, plan.files, rotates, has_clients=has_clients, check_mode=check)
             check_introduction(plan, found["rotate"])
-        moves_nodes = "chassis" in found["rotate"] and not options.chassis_ca_certificate.strip()
+        moves_nodes = "chassis" in found["rotate"] and not options.is_given("chassis")
         remaining = not found["last"] and has_clients and not self.check_mode
         return {
             **found,

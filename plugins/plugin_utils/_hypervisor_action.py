@@ -63,8 +63,10 @@ class HypervisorAction(PkiAction, abc.ABC):
         places = authority_places("chassis", given=False, ca_directory=directory)
         given = options.given
         authority = {
-            "certificate": options.chassis_ca_certificate if given else self._read_file(places.certificate),
-            "private_key": options.chassis_ca_private_key or "" if given else self._read_file(places.private_key),
+            "certificate": options.chassis_ca["certificate"] if given else self._read_file(places.certificate),
+            "private_key": options.chassis_ca.get("private_key") or ""
+            if given
+            else self._read_file(places.private_key),
         }
         unsafe = "" if given else key_problem(places.private_key, key_modes(places.private_key))
         problem = signer_problem(authority, given=given, directory=directory, key_problem=unsafe, needed=needed)
@@ -74,7 +76,9 @@ class HypervisorAction(PkiAction, abc.ABC):
             return None
         return {
             **authority,
-            "passphrase": options.chassis_ca_private_key_passphrase or options.ca_private_key_passphrase or "",
+            "passphrase": options.chassis_ca.get("private_key_passphrase")
+            or options.ca.get("private_key_passphrase")
+            or "",
             "validity_days": options.validity_days,
             "other_chassis": machine_names(self.hostvars, self.groups),
         }

@@ -142,8 +142,7 @@ class Machine:
         certificate, private_key = authority.as_texts()
         self.variables: dict[str, t.Any] = {
             "ovn_address": "127.0.0.1",
-            "ovn_pki_ca_certificate": certificate,
-            "ovn_pki_ca_private_key": private_key,
+            "ovn_pki_ca": {"certificate": certificate, "private_key": private_key},
             "ovn_metadata_agent_config_file": str(self.config),
             "ovn_neutron_group": "root",
             "ovn_metadata_agent_nova_host": "192.0.2.30",

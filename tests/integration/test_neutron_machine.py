@@ -53,8 +53,7 @@ class Machine:
         certificate, private_key = authority.as_texts()
         self.variables: dict[str, t.Any] = {
             "ovn_address": "127.0.0.1",
-            "ovn_pki_ca_certificate": certificate,
-            "ovn_pki_ca_private_key": private_key,
+            "ovn_pki_ca": {"certificate": certificate, "private_key": private_key},
             "ovn_pki_ca_directory_is_kept": True,
             "ovn_pki_clients_directory": str(self.clients),
             "ovn_central_config_directory": str(root / "central"),
@@ -144,7 +143,7 @@ def test_check_mode_foresees_a_certificate_that_the_same_run_issues(
     assert (short_dir / "neutron/ovn/current/cert.pem").read_text() != before
 
     other, _key = make_pki("other").as_texts()
-    assert machine.changes(ovn_pki_ca_bundle_extra=other) == [replaced]
+    assert machine.changes(ovn_pki_ca={**machine.variables["ovn_pki_ca"], "bundle_extra": other}) == [replaced]
     assert other.strip() in (short_dir / "neutron/ovn/current/ca.pem").read_text()
 
     (machine.clients / "neutron-cert.pem").unlink()

@@ -124,8 +124,7 @@ def test_check_mode_foresees_the_secrets_of_a_certificate_that_the_same_run_issu
     central = {
         "ovn_kubeconfig": cloud.server.kubeconfig,
         "ovn_namespace": cloud.namespace,
-        "ovn_pki_ca_certificate": certificate,
-        "ovn_pki_ca_private_key": private_key,
+        "ovn_pki_ca": {"certificate": certificate, "private_key": private_key},
         "ovn_pki_ca_directory_is_kept": True,
         "ovn_pki_clients_directory": str(cloud.clients),
         "ovn_pki_clients": [{"name": "neutron", "secret": "central-neutron"}],

@@ -165,7 +165,7 @@ def test_a_lost_ca_is_never_replaced_silently(ready: Site) -> None:
     for arguments in ((), ("--check",), ("--limit", "h1")):
         message = ready.refuse(*arguments).message
         assert "c1" in message
-        assert "ovn_pki_ca_certificate" in message
+        assert "ovn_pki_ca.certificate" in message
         assert "ovn_pki_new_ca" in message
         assert not (ready.ca / "ca.pem").exists()
 
@@ -184,17 +184,17 @@ def test_the_ca_of_another_installation_is_refused(ready: Site, short_dir: pathl
     other = Site(short_dir / "other")
     other.apply()
     message = ready.refuse(ovn_pki_ca_directory=str(other.ca)).message
-    assert "ovn_pki_ca_bundle_extra" in message
+    assert "ovn_pki_ca.bundle_extra" in message
     assert "ovn_pki_ca_rotation: finish" in message
 
     # Given as content, with the former CA in the bundle: phase by phase.
     options = {
-        "ovn_pki_ca_certificate": (other.ca / "ca.pem").read_text(),
-        "ovn_pki_ca_private_key": (other.ca / "ca-key.pem").read_text(),
-        "ovn_pki_ca_bundle_extra": (ready.ca / "ca.pem").read_text(),
-        "ovn_pki_chassis_ca_certificate": (other.ca / "chassis-ca.pem").read_text(),
-        "ovn_pki_chassis_ca_private_key": (other.ca / "chassis-ca-key.pem").read_text(),
-        "ovn_pki_chassis_ca_bundle_extra": (ready.ca / "chassis-ca.pem").read_text(),
+        f"ovn_pki_{name.replace('-', '_')}": {
+            "certificate": (other.ca / f"{name}.pem").read_text(),
+            "private_key": (other.ca / f"{name}-key.pem").read_text(),
+            "bundle_extra": (ready.ca / f"{name}.pem").read_text(),
+        }
+        for name in ("ca", "chassis-ca")
     }
     before = ready.serials()
     ready.apply(**options, ovn_pki_ca_rotation="prepare")
@@ -202,7 +202,8 @@ def test_the_ca_of_another_installation_is_refused(ready: Site, short_dir: pathl
     ready.apply(**options)
     assert not set(ready.serials().values()) & set(before.values())
     assert ready.apply(**options).changed() == 0
-    del options["ovn_pki_ca_bundle_extra"], options["ovn_pki_chassis_ca_bundle_extra"]
+    for given in options.values():
+        del given["bundle_extra"]
     ready.refuse(**options)
     ready.apply(**options, ovn_pki_ca_rotation="finish")
     assert ready.bundle("h1") == [other.authority()]
@@ -319,7 +320,7 @@ def test_ca_that_openssl_made_is_taken_over(site: Site) -> None:
         assert "Proc-Type: 4,ENCRYPTED" in key.read_text()
     before = {path.name: path.read_bytes() for path in site.ca.iterdir()}
     assert "its passphrase is wrong or missing" in site.run().message
-    options = {"ovn_pki_ca_private_key_passphrase": "secret of both"}
+    options = {"ovn_pki_ca": {"private_key_passphrase": "secret of both"}}
     assert "secret of both" not in site.apply("-vvv", **options).output
     site.check_issuers()
     assert {path.name: path.read_bytes() for path in site.ca.iterdir()} == before

@@ -361,8 +361,10 @@ def test_a_given_central_ca_gets_a_chassis_ca_beside_it(
     other = Site(short_dir / "other")
     other.shared = {"ovn_address": next_address()}
     given = {
-        "ovn_pki_ca_certificate": (former.ca / "ca.pem").read_text(),
-        "ovn_pki_ca_private_key": (former.ca / "ca-key.pem").read_text(),
+        "ovn_pki_ca": {
+            "certificate": (former.ca / "ca.pem").read_text(),
+            "private_key": (former.ca / "ca-key.pem").read_text(),
+        },
     }
     other.apply(**given)
     assert not (other.ca / "ca.pem").exists()

@@ -26,8 +26,7 @@ def install(play: Play, world: AptWorld, authority: Pki, *arguments: str, **vari
             "vars": {
                 "ovn_packages_hold": True,  # not in the options of the command line, which count more than those of the role
                 "ovn_pki_directory": str(world.root / "tls"),
-                "ovn_pki_ca_certificate": certificate,
-                "ovn_pki_ca_private_key": private_key,
+                "ovn_pki_ca": {"certificate": certificate, "private_key": private_key},
                 "ovn_address": "127.0.0.1",
             },
             "tasks": tasks,

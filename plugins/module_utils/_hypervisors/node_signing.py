@@ -30,7 +30,7 @@ _PAUSE = 2.0  # seconds between two looks while a run waits
 _PATIENCE = 5.0  # seconds for one relay to answer
 _PROBE = "c5c3-ovn-run"  # the name of no chassis
 _NO_KEY = (
-    "This run has no key of the CA of the chassis. Give it one (signer.private_key, ovn_pki_chassis_ca_private_key), or have the request signed by the program "
+    "This run has no key of the CA of the chassis. Give it one (signer.private_key, ovn_pki_chassis_ca.private_key), or have the request signed by the program "
     "that has it."
 )
 
@@ -85,7 +85,7 @@ class NodeSigning:
                     raise Refused(
                         f"A server of the Southbound database, {endpoint}, does not let in certificates of the CA that signs for nodes ({signer.name}), so "
                         f"with tls.nodeCertificates own no node could connect to it: {e} Run c5c3.ovn.central first, whose relays let that CA in; they need "
-                        "TLS and a role for chassis (ovn_southbound_rbac). If certificates come from elsewhere, give ovn_pki_chassis_ca_certificate the CA "
+                        "TLS and a role for chassis (ovn_southbound_rbac). If certificates come from elsewhere, give ovn_pki_chassis_ca.certificate the CA "
                         "that relays let in. Nothing was changed."
                     ) from e
                 else:

@@ -156,8 +156,8 @@ def bundle_change(
     if dropped and not removal_declared:
         raise Refused(
             f"{path} trusts {_named(dropped)}, the bundle of this run does not. Either this is the CA of another "
-            "installation (check ovn_pki_ca_directory or ovn_pki_ca_certificate), or it is a new CA without an overlap, "
-            "which would cut the connections between the hosts. Add the old CA to ovn_pki_ca_bundle_extra, or, when no "
+            "installation (check ovn_pki_ca_directory or ovn_pki_ca.certificate), or it is a new CA without an overlap, "
+            "which would cut the connections between the hosts. Add the old CA to ovn_pki_ca.bundle_extra, or, when no "
             "certificate of it is in use any more, declare its removal with ovn_pki_ca_rotation: finish.",
             dropped=[authority.name for authority in dropped],
         )

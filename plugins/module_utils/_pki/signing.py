@@ -130,13 +130,13 @@ def check_end(end: datetime.datetime, now: datetime.datetime, days: int) -> str:
     if now >= end:
         raise InvalidInput(
             f"The CA of the chassis has ended on {end:%Y-%m-%d}: nobody accepts what it signs. Replace it: run c5c3.ovn.rotate with "
-            "ovn_pki_rotate=chassis, or give another one in three runs (ovn_pki_chassis_ca_certificate, see the README of the role ovn_pki)."
+            "ovn_pki_rotate=chassis, or give another one in three runs (ovn_pki_chassis_ca.certificate, see the README of the role ovn_pki)."
         )
     if end - now >= datetime.timedelta(days=days):
         return ""
     return (
         f"The CA of the chassis ends on {end:%Y-%m-%d}, so the certificates of nodes end then, and not after {days} days. Replace it in "
-        "time: run c5c3.ovn.rotate with ovn_pki_rotate=chassis, or give another one in three runs (ovn_pki_chassis_ca_certificate)."
+        "time: run c5c3.ovn.rotate with ovn_pki_rotate=chassis, or give another one in three runs (ovn_pki_chassis_ca.certificate)."
     )
 
 

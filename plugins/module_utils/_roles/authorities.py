@@ -60,6 +60,15 @@ def authority_of(
     )
 
 
+def given_authority(variables: Variables, authority: AuthorityName) -> Variables:
+    """Return what the inventory gives of a CA, empty without it. What is no dictionary must not count as absent: another CA would be made."""
+    option = "ovn_pki_ca" if authority == "central" else "ovn_pki_chassis_ca"
+    found = first_value(variables, option, default={})
+    if not isinstance(found, t.Mapping):
+        raise InvalidInput(f"{option} is no dictionary. Give one with certificate and private_key.")
+    return found
+
+
 def rotated_authorities(given: t.Any) -> list[AuthorityName]:
     """Return which CAs the phases of a rotation are for; `InvalidInput` for another name."""
     names = as_list(given if given is not None and given != "" else AUTHORITIES)
@@ -120,12 +129,11 @@ def authority(
     makes_chassis_ca = chassis_ca is True
     rotation = str(first_value(variables, "ovn_pki_ca_rotation", default="none"))
     rotated = rotated_authorities(variables.get("ovn_pki_rotate"))
-    extra = str(first_value(variables, "ovn_pki_ca_bundle_extra"))
-    central = _Authority.of(
-        variables.get("ovn_pki_ca_certificate"), files["central"], rotation if "central" in rotated else "none"
-    )
+    given, chassis_given = given_authority(variables, "central"), given_authority(variables, "chassis")
+    extra = str(given.get("bundle_extra") or "")
+    central = _Authority.of(given.get("certificate"), files["central"], rotation if "central" in rotated else "none")
     chassis = _Authority.of(
-        variables.get("ovn_pki_chassis_ca_certificate"), files["chassis"], rotation if "chassis" in rotated else "none"
+        chassis_given.get("certificate"), files["chassis"], rotation if "chassis" in rotated else "none"
     )
     name = authority_of(
         certificate,
@@ -135,7 +143,7 @@ def authority(
         has_chassis_ca=bool(chassis.issuer),
     )
     signs = chassis if name == "chassis" else central
-    chassis_extra = str(first_value(variables, "ovn_pki_chassis_ca_bundle_extra"))
+    chassis_extra = str(chassis_given.get("bundle_extra") or "")
     bundle = "\n".join(filter(None, (central.bundle, extra)))
     return {
         "name": name,

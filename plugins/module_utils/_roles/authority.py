@@ -67,18 +67,15 @@ class SigningOptions:
     ca_validity_days: int
     validity_days: int
     renew_before_days: int
-    ca_private_key: str | None = dataclasses.field(repr=False)
-    ca_private_key_passphrase: str | None = dataclasses.field(repr=False)
-    chassis_ca_private_key: str | None = dataclasses.field(repr=False)
-    chassis_ca_private_key_passphrase: str | None = dataclasses.field(repr=False)
+    ca: dict[str, t.Any] = dataclasses.field(repr=False)
+    chassis_ca: dict[str, t.Any] = dataclasses.field(repr=False)
 
     def given_key(self, authority: AuthorityName) -> str:
-        return (self.ca_private_key if authority == "central" else self.chassis_ca_private_key) or ""
+        return str((self.ca if authority == "central" else self.chassis_ca).get("private_key") or "")
 
     def passphrase(self, authority: AuthorityName) -> str:
-        central = self.ca_private_key_passphrase or ""
-        own = central if authority == "central" else self.chassis_ca_private_key_passphrase
-        return central if own is None else own
+        own = {} if authority == "central" else self.chassis_ca
+        return str(own.get("private_key_passphrase") or self.ca.get("private_key_passphrase") or "")
 
 
 def authority_places(authority: AuthorityName, given: bool, ca_directory: str) -> AuthorityPlaces:
@@ -86,7 +83,7 @@ def authority_places(authority: AuthorityName, given: bool, ca_directory: str) -
     stem = "ca" if authority == "central" else "chassis-ca"
     if given:
         option = f"ovn_pki_{stem.replace('-', '_')}"
-        return AuthorityPlaces(f"{option}_certificate", f"{option}_private_key")
+        return AuthorityPlaces(f"{option}.certificate", f"{option}.private_key")
     return AuthorityPlaces(os.path.join(ca_directory, f"{stem}.pem"), os.path.join(ca_directory, f"{stem}-key.pem"))
 
 
@@ -107,7 +104,7 @@ def signing_problem(
     name = "ca" if authority == "central" else "chassis-ca"
     option = f"ovn_pki_{name.replace('-', '_')}"
     if not has_key and given:
-        return f"{option}_certificate is given without its key. Give {option}_private_key, too."
+        return f"{option}.certificate is given without its key. Give {option}.private_key, too."
     if not has_key and authority == "chassis":
         return (
             f"{ca_directory} on the control node has {name}.pem, but not {name}-key.pem, so nothing can be signed for chassis. Restore the key. When it is "
@@ -147,7 +144,7 @@ def ca_directory_problem(
     return (
         f"The control node is a container ({', '.join(found)}), and the CA would be created in it, in {directory}. When the container ends, the key of "
         "the CA is lost, and no later run can issue or renew a certificate. Nothing was created. Mount a directory that outlives the container, set "
-        "ovn_pki_ca_directory to it and ovn_pki_ca_directory_is_kept to true; or give the CA as ovn_pki_ca_certificate and ovn_pki_ca_private_key."
+        "ovn_pki_ca_directory to it and ovn_pki_ca_directory_is_kept to true; or give the CA as ovn_pki_ca.certificate and ovn_pki_ca.private_key."
     )
 
 

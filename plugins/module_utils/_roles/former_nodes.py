@@ -15,15 +15,13 @@ from .._base.tls_options import certificates_of
 from .._kubernetes.rollout_progress import generation_observed, is_ready, is_terminating
 from .._manifests.ca_bundle import FOLDER_VARIABLE, ISSUER_VARIABLE, environment_of, environment_of_pod
 from .._pki.issuing import AuthorityName
-from .authorities import Files, rotated_authorities
+from .authorities import AUTHORITIES, Files, given_authority, rotated_authorities
 from .endpoints import Listener, endpoints_of
 from .variables import Hostvars, Variables, first_value, is_true
 
 # The playbook rotate: which phases are left, and what each listener has to serve between them. Pure.
 
 PHASES = ("prepare", "switch", "finish")
-
-_GIVEN = {"central": "ovn_pki_ca_certificate", "chassis": "ovn_pki_chassis_ca_certificate"}
 
 
 def rotation_plan(
@@ -68,8 +66,9 @@ def check_rotation(
         return
     names = rotated_authorities(rotates)
     ours = {
-        name: bool(files[name].get("active")) and not str(first_value(variables, option)).strip()
-        for name, option in _GIVEN.items()
+        name: bool(files[name].get("active"))
+        and not str(given_authority(variables, name).get("certificate") or "").strip()
+        for name in AUTHORITIES
     }
     if not (ours["central"] or ("central" not in names and ours["chassis"])):
         raise Refused(

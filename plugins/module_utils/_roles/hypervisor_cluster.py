@@ -106,15 +106,13 @@ class NodeSignerOptions:
 
     ca_directory: str | None
     validity_days: int
-    chassis_ca_certificate: str | None
-    chassis_ca_private_key: str | None = dataclasses.field(repr=False)
-    chassis_ca_private_key_passphrase: str | None = dataclasses.field(repr=False)
-    ca_private_key_passphrase: str | None = dataclasses.field(repr=False)
+    ca: dict[str, t.Any] = dataclasses.field(repr=False)
+    chassis_ca: dict[str, t.Any] = dataclasses.field(repr=False)
 
     @property
     def given(self) -> bool:
         """Whether variables have the CA, and not the directory."""
-        return bool((self.chassis_ca_certificate or "").strip())
+        return bool(str(self.chassis_ca.get("certificate") or "").strip())
 
     def directory(self, variables: Variables) -> str:
         """Return the directory of the CAs on the control node."""
@@ -134,10 +132,10 @@ def signer_problem(signer: Variables, *, given: bool, directory: str, key_proble
         return (
             f"There is no certificate of the CA of the chassis, {directory}/chassis-ca.pem, so nobody can sign for nodes with certificates of their own. "
             "Run c5c3.ovn.central first, which makes it where relays give chassis a role. If certificates come from elsewhere, give "
-            "ovn_pki_chassis_ca_certificate and ovn_pki_chassis_ca_private_key, or set ovn_node_certificates to shared."
+            "ovn_pki_chassis_ca.certificate and ovn_pki_chassis_ca.private_key, or set ovn_node_certificates to shared."
         )
     if needed and not signer["private_key"]:
-        where = "ovn_pki_chassis_ca_private_key" if given else f"{directory}/chassis-ca-key.pem"
+        where = "ovn_pki_chassis_ca.private_key" if given else f"{directory}/chassis-ca-key.pem"
         replace = (
             "give another CA in three runs, see the README of the role ovn_pki"
             if given

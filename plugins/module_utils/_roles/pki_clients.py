@@ -157,7 +157,7 @@ def clients_problem(waiting: t.Sequence[str], host: str, ca_directory: str, *, h
     if not has_issuer:
         return (
             f"The certificates of {OPTION} cannot be issued: there is no ca.pem in {ca_directory}. Run c5c3.ovn.central first, which creates the CA. Where "
-            f"another owner makes the Secret of {host}, let that owner issue them, or give its CA as ovn_pki_ca_certificate and ovn_pki_ca_private_key. "
+            f"another owner makes the Secret of {host}, let that owner issue them, or give its CA as ovn_pki_ca.certificate and ovn_pki_ca.private_key. "
             "Nothing was changed for clients."
         )
     if not waiting or may_wait:

@@ -31,8 +31,12 @@ class PlanOptions:
     ca_directory: str
     ca_directory_is_kept: bool
     clients_directory: str
-    chassis_ca_certificate: str
-    ca_certificate: str
+    ca: dict[str, t.Any] = dataclasses.field(repr=False)
+    chassis_ca: dict[str, t.Any] = dataclasses.field(repr=False)
+
+    def is_given(self, authority: AuthorityName) -> bool:
+        """Return whether the inventory has the CA, and not the directory."""
+        return bool(str((self.ca if authority == "central" else self.chassis_ca).get("certificate") or "").strip())
 
 
 class Look(t.TypedDict, total=False):
@@ -105,7 +109,7 @@ class HostPlan:
 
         With a Secret of another owner its bundle is his.
         """
-        moves = bool(self.options.chassis_ca_certificate.strip() or self.files["chassis"].get("previous"))
+        moves = bool(self.options.is_given("chassis") or self.files["chassis"].get("previous"))
         ours = self.desired["chassis_ca"] is not False or self.desired["central_backend"] == "host"
         return self.options.ca_rotation == "finish" and "chassis" in self.rotated and moves and ours
 
@@ -237,7 +241,7 @@ def verified_looks(plan: HostPlan) -> Looks:
 
 def check_introduction(plan: HostPlan, rotated: t.Sequence[AuthorityName]) -> None:
     """Refuse a chassis CA without another central one: what a hypervisor could open yesterday it can open until the central CA of that day is retired."""
-    given = plan.options.ca_certificate.strip()
+    given = plan.options.is_given("central")
     if plan.authority["former_layout"] and "central" not in rotated and not given:
         raise Refused(
             "The chassis CA alone cannot be introduced: the certificates that chassis have now are of ca.pem and open the Northbound database until that CA "
@@ -251,8 +255,8 @@ def check_trust(plan: HostPlan, trust: t.Mapping[str, t.Sequence[str]]) -> None:
         return
     raise Refused(
         f"There is no ca.pem in {plan.options.ca_directory} on the control node, but {', '.join(trust['trusting'])} already trust a CA. A second CA would "
-        "cut their connections; nothing was changed. Restore that directory (or point ovn_pki_ca_directory to it), or give the CA as ovn_pki_ca_certificate "
-        "and ovn_pki_ca_private_key. When the key of the CA is lost for good, declare a new CA with ovn_pki_new_ca=true."
+        "cut their connections; nothing was changed. Restore that directory (or point ovn_pki_ca_directory to it), or give the CA as ovn_pki_ca.certificate "
+        "and ovn_pki_ca.private_key. When the key of the CA is lost for good, declare a new CA with ovn_pki_new_ca=true."
     )
 
 

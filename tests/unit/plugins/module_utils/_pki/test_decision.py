@@ -138,7 +138,7 @@ def test_bundle(
 
 
 def test_another_ca_without_overlap_is_refused() -> None:
-    with pytest.raises(Refused, match=r"'old CA'.*ovn_pki_ca_bundle_extra.*ovn_pki_ca_rotation: finish"):
+    with pytest.raises(Refused, match=r"'old CA'.*ovn_pki_ca.bundle_extra.*ovn_pki_ca_rotation: finish"):
         decision.bundle_change([OLD], [NEW], False, "/ca.pem")
 
 

@@ -194,7 +194,7 @@ def test_a_full_disk_leaves_the_pair_alone(request_: install.Request, monkeypatc
 
 def test_a_new_ca_needs_an_overlap(request_: install.Request) -> None:
     install.install(request_, CA.sign(first_call(request_)), NOW)
-    with pytest.raises(Refused, match=r"'CA'.*ovn_pki_ca_bundle_extra"):
+    with pytest.raises(Refused, match=r"'CA'.*ovn_pki_ca.bundle_extra"):
         install.plan(dataclasses.replace(request_, issuer=OTHER.pem, ca_bundle=OTHER.pem), NOW)
     both = dataclasses.replace(request_, issuer=OTHER.pem, ca_bundle=OTHER.pem + CA.pem)
     assert [reason.code for reason in install.plan(both, NOW).reasons] == ["issuer", "ca_added"]

@@ -18,7 +18,7 @@ Vars = dict[str, t.Any]
 ALL = {"active": "A", "next": "N", "previous": "P"}
 ALL_CHASSIS = {"active": "a", "next": "n", "previous": "p"}
 ACTIVE, ACTIVE_CHASSIS = {"active": "A"}, {"active": "a"}
-GIVEN = {"ovn_pki_ca_certificate": "G"}
+GIVEN = {"ovn_pki_ca": {"certificate": "G"}}
 
 
 def phase(name: str, *rotated: str) -> Vars:
@@ -92,7 +92,7 @@ def test_who_signs(
         pytest.param({"ovn_pki_ca_rotation": ""}, ALL, ALL_CHASSIS, ("A", "a"), "ANP", "ANPanp", id="empty is none"),
         pytest.param(GIVEN, ALL, ALL_CHASSIS, ("G", "a"), "G", "Ganp", id="a given central CA"),
         pytest.param(
-            {"ovn_pki_chassis_ca_certificate": "g"},
+            {"ovn_pki_chassis_ca": {"certificate": "g"}},
             ALL,
             ALL_CHASSIS,
             ("A", "g"),
@@ -100,9 +100,11 @@ def test_who_signs(
             "ANPg",
             id="a given chassis CA",
         ),
-        pytest.param({**GIVEN, "ovn_pki_ca_bundle_extra": "X"}, {}, {}, ("G", "G"), "GX", "GX", id="extra"),
         pytest.param(
-            {"ovn_pki_chassis_ca_bundle_extra": "x"},
+            {"ovn_pki_ca": {"certificate": "G", "bundle_extra": "X"}}, {}, {}, ("G", "G"), "GX", "GX", id="extra"
+        ),
+        pytest.param(
+            {"ovn_pki_chassis_ca": {"bundle_extra": "x"}},
             ACTIVE,
             ACTIVE_CHASSIS,
             ("A", "a"),
@@ -110,7 +112,7 @@ def test_who_signs(
             "Aax",
             id="extra for relays",
         ),
-        pytest.param({"ovn_pki_ca_certificate": " \n"}, ACTIVE, {}, ("A", "A"), "A", "A", id="blank is absent"),
+        pytest.param({"ovn_pki_ca": {"certificate": " \n"}}, ACTIVE, {}, ("A", "A"), "A", "A", id="blank is absent"),
     ],
 )
 def test_issuers_and_bundles(
@@ -121,6 +123,12 @@ def test_issuers_and_bundles(
     assert {lines(result["bundle"]) for result in results} == {bundle}
     assert {lines(result["client_bundle"]) for result in results} == {client_bundle}
     assert results[0]["given"] == (issuers[0] == "G")
+
+
+def test_given_ca_that_is_no_dictionary_is_refused() -> None:
+    """Absent, it would make another CA."""
+    with pytest.raises(InvalidInput, match="ovn_pki_ca is no dictionary"):
+        found({"ovn_pki_ca": "PEM"}, ALL, ALL_CHASSIS)
 
 
 def test_without_a_server_of_chassis_nobody_lets_the_chassis_ca_in() -> None:
@@ -139,7 +147,7 @@ def test_without_a_server_of_chassis_nobody_lets_the_chassis_ca_in() -> None:
         pytest.param(GIVEN, {}, {}, True, ["chassis"], id="beside a given one"),
         pytest.param(GIVEN, {}, {}, None, [], id="a control plane elsewhere does not know ours"),
         pytest.param(GIVEN, {}, {"next": "n"}, True, [], id="it comes with the phases"),
-        pytest.param({"ovn_pki_chassis_ca_certificate": "g"}, {}, {}, True, ["central"], id="given for chassis"),
+        pytest.param({"ovn_pki_chassis_ca": {"certificate": "g"}}, {}, {}, True, ["central"], id="given for chassis"),
     ],
 )
 def test_which_cas_have_to_be_made(

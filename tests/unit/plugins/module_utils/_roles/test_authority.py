@@ -84,20 +84,18 @@ SIGNING = authority.SigningOptions(
     ca_validity_days=3650,
     validity_days=365,
     renew_before_days=30,
-    ca_private_key="key",
-    ca_private_key_passphrase=None,
-    chassis_ca_private_key="chassis key",
-    chassis_ca_private_key_passphrase=None,
+    ca={"private_key": "key"},
+    chassis_ca={"private_key": "chassis key"},
 )
 
 
 def test_passphrase_of_the_central_ca_is_the_default_of_the_other() -> None:
-    both = dataclasses.replace(SIGNING, ca_private_key_passphrase="a")
+    both = dataclasses.replace(SIGNING, ca={"private_key": "key", "private_key_passphrase": "a"})
     assert (SIGNING.passphrase("central"), SIGNING.passphrase("chassis")) == ("", "")
     assert (both.passphrase("central"), both.passphrase("chassis")) == ("a", "a")
-    assert dataclasses.replace(both, chassis_ca_private_key_passphrase="b").passphrase("chassis") == "b"
+    assert dataclasses.replace(both, chassis_ca={"private_key_passphrase": "b"}).passphrase("chassis") == "b"
     assert (both.given_key("central"), both.given_key("chassis")) == ("key", "chassis key")
-    assert "key'" not in repr(dataclasses.replace(both, ca_private_key="a key"))
+    assert "key'" not in repr(dataclasses.replace(both, ca={"private_key": "a key"}))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +113,7 @@ def test_passphrase_of_the_central_ca_is_the_default_of_the_other() -> None:
         pytest.param(
             {"has_key": False, "given": True, "authority": "chassis"},
             [],
-            "Give ovn_pki_chassis_ca_private_key, too.",
+            "Give ovn_pki_chassis_ca.private_key, too.",
             id="given chassis CA without key",
         ),
         pytest.param({"renew_before": 365}, ["x"], "ovn_pki_renew_before_days (365) not below", id="each run"),

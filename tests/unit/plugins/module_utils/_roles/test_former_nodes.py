@@ -161,16 +161,16 @@ OURS = {"central": {"active": "C"}, "chassis": {"active": "H"}}
     [
         (["h1"], "none", None, {}, "h1 are not part of this run"),
         ([], "prepare", None, {}, "ovn_pki_ca_rotation is prepare"),
-        ([], "none", None, {"ovn_pki_ca_certificate": "G"}, "central and chassis would have to be in /srv/ca"),
+        ([], "none", None, {"ovn_pki_ca": {"certificate": "G"}}, "central and chassis would have to be in /srv/ca"),
         (
             [],
             "none",
             ["chassis"],
-            {"ovn_pki_ca_certificate": "G", "ovn_pki_chassis_ca_certificate": "G"},
+            {"ovn_pki_ca": {"certificate": "G"}, "ovn_pki_chassis_ca": {"certificate": "G"}},
             "chassis would",
         ),
-        ([], "none", ["chassis"], {"ovn_pki_ca_certificate": "G"}, ""),
-        ([], "none", None, {"ovn_pki_ca_certificate": "G", "ovn_pki_renew": "true"}, ""),
+        ([], "none", ["chassis"], {"ovn_pki_ca": {"certificate": "G"}}, ""),
+        ([], "none", None, {"ovn_pki_ca": {"certificate": "G"}, "ovn_pki_renew": "true"}, ""),
         ([], "none", None, {}, ""),
     ],
 )

@@ -213,10 +213,9 @@ def test_who_can_sign(certificate: str, key: str, given: bool, mode: str, needed
 
 
 def test_directory_of_the_ca_is_beside_the_inventory() -> None:
-    rest: dict[str, t.Any] = {"validity_days": 1, "chassis_ca_certificate": " ", "chassis_ca_private_key": None}
-    keys: dict[str, t.Any] = {"chassis_ca_private_key_passphrase": None, "ca_private_key_passphrase": None}
-    options = NodeSignerOptions(ca_directory=None, **rest, **keys)
+    rest: dict[str, t.Any] = {"validity_days": 1, "ca": {}, "chassis_ca": {"certificate": " "}}
+    options = NodeSignerOptions(ca_directory=None, **rest)
     assert options.directory({"inventory_dir": "/inventory", "playbook_dir": "/books"}) == "/inventory/ovn-pki.cfg"
     assert options.directory({"playbook_dir": "/books"}) == "/books/ovn-pki.cfg"
-    assert NodeSignerOptions(ca_directory="/own", **rest, **keys).directory({}) == "/own"
+    assert NodeSignerOptions(ca_directory="/own", **rest).directory({}) == "/own"
     assert not options.given

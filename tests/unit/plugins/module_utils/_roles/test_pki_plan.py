@@ -40,8 +40,8 @@ def plan(host: str = "h1", texts: Files | None = None, **variables: t.Any) -> Ho
         ca_directory="/srv/ca",
         ca_directory_is_kept=False,
         clients_directory="/srv/ca/clients",
-        chassis_ca_certificate=variables.get("chassis_ca_certificate", ""),
-        ca_certificate=variables.get("ca_certificate", ""),
+        ca=variables.get("ca", {}),
+        chassis_ca=variables.get("chassis_ca", {}),
     )
     known = {**HOSTVARS[host], **given}
     return HostPlan(host, known, HOSTVARS, GROUPS, options, texts or files(**BOTH))
@@ -133,7 +133,7 @@ def test_chassis_ca_alone_is_not_introduced() -> None:
     with pytest.raises(Refused, match="The chassis CA alone cannot be introduced"):
         pki_plan.check_introduction(plan("c1", former), ["chassis"])
     pki_plan.check_introduction(plan("c1", former), ["central", "chassis"])
-    pki_plan.check_introduction(plan("c1", former, ca_certificate="G"), ["chassis"])
+    pki_plan.check_introduction(plan("c1", former, ca={"certificate": "G"}), ["chassis"])
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_second_ca_beside_one_in_use_is_refused(trusting: list[str], texts: File
     ],
 )
 def test_which_cas_are_created(texts: Files, given: str, trusting: list[str], expected: list[str]) -> None:
-    assert pki_plan.created_authorities(plan("c1", texts, ca_certificate=given), trusting) == expected
+    assert pki_plan.created_authorities(plan("c1", texts, ca={"certificate": given}), trusting) == expected
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ def test_nodes_that_may_have_a_former_certificate_are_named() -> None:
     [
         (files(central={"active": "N"}, chassis={"active": "M", "previous": "H"}), {"ca_rotation": "finish"}, True),
         (files(**BOTH), {"ca_rotation": "finish"}, False),
-        (files(**BOTH), {"ca_rotation": "finish", "chassis_ca_certificate": "G"}, True),
-        (files(**BOTH), {"ca_rotation": "finish", "chassis_ca_certificate": "G", "rotate": ["central"]}, False),
+        (files(**BOTH), {"ca_rotation": "finish", "chassis_ca": {"certificate": "G"}}, True),
+        (files(**BOTH), {"ca_rotation": "finish", "chassis_ca": {"certificate": "G"}, "rotate": ["central"]}, False),
         (files(central={"active": "N"}, chassis={"active": "M", "previous": "H"}), {"ca_rotation": "switch"}, False),
     ],
 )
