@@ -92,4 +92,4 @@ class ActionModule(RoleAction):
         found = self._results("ovn_central_searched").values()
         results = [result for one in found for result in one.get("results") or ()]
         founding = self.variables["ovn_central_plan"]["founding"]
-        return found_witnesses(results, founding, members, self.variables.get("ovn_pki_note") or {})
+        return found_witnesses(results, founding, members, self.variables.get("ovn_central_note") or {})

@@ -34,7 +34,7 @@ def operator_arguments(options: OperatorRoleOptions, host: str) -> dict[str, t.A
     """Return the arguments of ovn_operator, or refuse a control plane on machines."""
     if options.backend != "kubernetes":
         raise Refused(
-            f"The operator of {host} is not installed: {host} is a machine (ovn_backend is {options.backend}), and the operator runs in Kubernetes alone. "
+            f"The operator of {host} is not rolled out: {host} is a machine (ovn_backend is {options.backend}), and the operator runs in Kubernetes alone. "
             "For machines run c5c3.ovn.reconcile again and again, by a systemd timer or a schedule of AWX (docs/operator.md). Nothing was changed."
         )
     values = dataclasses.asdict(options)
