@@ -12,6 +12,7 @@ CA_FIELDS = (
     ("ca_certificate", "CA certificate", "PEM. ovn_pki_ca.certificate", False, True),
     ("ca_private_key", "CA private key", "PEM. ovn_pki_ca.private_key", True, True),
     ("ca_passphrase", "Passphrase of the CA", "Empty without one. ovn_pki_ca.private_key_passphrase", True, False),
+    ("ca_bundle_extra", "Further CA certificates", "PEM, empty without any. ovn_pki_ca.bundle_extra", False, True),
     ("chassis_ca_certificate", "Chassis CA certificate", "PEM. ovn_pki_chassis_ca.certificate", False, True),
     ("chassis_ca_private_key", "Chassis CA private key", "PEM. ovn_pki_chassis_ca.private_key", True, True),
     (
@@ -21,7 +22,15 @@ CA_FIELDS = (
         True,
         False,
     ),
+    (
+        "chassis_ca_bundle_extra",
+        "Further chassis CA certificates",
+        "PEM, empty without any. ovn_pki_chassis_ca.bundle_extra",
+        False,
+        True,
+    ),
 )
+REQUIRED_CA_FIELDS = ["ca_certificate", "ca_private_key", "chassis_ca_certificate", "chassis_ca_private_key"]
 
 
 def credential_types(mark: str) -> list[dict[str, Any]]:
@@ -60,18 +69,20 @@ def credential_types(mark: str) -> list[dict[str, Any]]:
             "name": "OVN certificate authorities",
             "description": f"Certificates and keys of both CAs {mark}",
             "kind": "cloud",
-            "inputs": {"fields": fields, "required": [name for name, _l, _t, _s, multiline in CA_FIELDS if multiline]},
+            "inputs": {"fields": fields, "required": REQUIRED_CA_FIELDS},
             "injectors": {
                 "extra_vars": {
                     "ovn_pki_ca": {
                         "certificate": "{{ ca_certificate }}",
                         "private_key": "{{ ca_private_key }}",
                         "private_key_passphrase": "{{ ca_passphrase | default('') }}",
+                        "bundle_extra": "{{ ca_bundle_extra | default('') }}",
                     },
                     "ovn_pki_chassis_ca": {
                         "certificate": "{{ chassis_ca_certificate }}",
                         "private_key": "{{ chassis_ca_private_key }}",
                         "private_key_passphrase": "{{ chassis_ca_passphrase | default(ca_passphrase | default(''), true) }}",
+                        "bundle_extra": "{{ chassis_ca_bundle_extra | default('') }}",
                     },
                 }
             },
