@@ -6,8 +6,8 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._base.errors import Refused
-from ..module_utils._roles.hypervisor_check import SingleRunOptions
-from ..module_utils._roles.option_types import Specification, unattended_problem
+from ..module_utils._roles.hypervisor_check import SingleRunOptions, forbids_unattended
+from ..module_utils._roles.option_types import Specification
 from ..plugin_utils._hypervisor_action import HypervisorAction
 
 
@@ -22,7 +22,7 @@ class ActionModule(HypervisorAction):
             self._check_all()
             return {}
         options = self.options(SingleRunOptions, alone=True)
-        problem = unattended_problem(self.host, options, "ovn_hypervisor_", "c5c3.ovn.hypervisors")
+        problem = forbids_unattended(self.host, options, self.variables)
         if problem:
             raise Refused(problem)
         return {}

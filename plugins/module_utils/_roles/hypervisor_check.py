@@ -14,6 +14,7 @@ from .cluster_source import FACT, encapsulation_types_of
 from .firewall import desired_firewall, firewall_kept, firewall_problem
 from .hypervisor import machine_state, outdated_units, unmasked_units
 from .hypervisor_units import controller_unit, underlay_unit
+from .option_types import unattended_problem
 from .variables import Groups, Hostvars, Variables, first_value, members_of
 
 UNIT_DIRECTORY = "_ovn_hypervisor_unit_directory"  # a variable of the role, which tests replace
@@ -400,6 +401,11 @@ def alive_problem(host: str, system_id: str) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
+class CentralPermit:
+    permit: list[str]
+
+
+@dataclasses.dataclass(frozen=True)
 class SingleRunOptions:
     """Options for one run that a person watches. To remove a chassis is a decision for one run as well."""
 
@@ -407,6 +413,15 @@ class SingleRunOptions:
     allow_takeover: bool
     break_lock: bool
     force_conflicts: bool
+
+
+def forbids_unattended(host: str, options: SingleRunOptions, variables: Variables) -> str:
+    """Return why an unattended run does not start with these options. The permit of central hosts acts on hypervisors as well."""
+    permit = as_list(first_value(variables, "ovn_central_permit"))
+    found = [unattended_problem(host, options, "ovn_hypervisor_", "c5c3.ovn.hypervisors")]
+    return "\n".join(
+        filter(None, [*found, unattended_problem(host, CentralPermit(permit), "ovn_central_", "c5c3.ovn.site")])
+    )
 
 
 def refuse(problems: t.Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 import typing as t
 
@@ -18,6 +19,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor_check i
     connection_problem,
     described_machine,
     desired_machine,
+    forbids_unattended,
     host_questions,
     judge_machine,
     local_options,
@@ -27,7 +29,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor_check i
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import (
     check_options,
     options_from,
-    unattended_problem,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.shared_variables import SPECIFICATION
 
@@ -332,11 +333,28 @@ def test_files_are_named_with_tls_alone() -> None:
     }
 
 
-def test_unattended_run_has_no_option_of_a_single_one() -> None:
+@pytest.mark.parametrize(
+    ("given", "variables", "named"),
+    [
+        ({}, {}, []),
+        ({}, {"ovn_central_permit": []}, []),
+        ({"break_lock": True}, {}, ["ovn_break_lock is set for h1."]),
+        (
+            {"state": "absent", "allow_takeover": True},
+            {},
+            ["ovn_hypervisor_state, ovn_hypervisor_allow_takeover are set for h1."],
+        ),
+        ({}, {"ovn_central_permit": "rollback"}, ["ovn_central_permit is set for h1."]),
+        (
+            {"state": "absent"},
+            {"ovn_central_permit": ["rollback"]},
+            ["ovn_hypervisor_state is set for h1.", "ovn_central_permit is set for h1."],
+        ),
+    ],
+)
+def test_unattended_run_has_no_option_of_a_single_one(
+    given: dict[str, t.Any], variables: dict[str, t.Any], named: list[str]
+) -> None:
     nothing = SingleRunOptions(state="present", allow_takeover=False, break_lock=False, force_conflicts=False)
-    assert unattended_problem("h1", nothing, "ovn_hypervisor_", "c5c3.ovn.hypervisors") == ""
-    two = SingleRunOptions(state="absent", allow_takeover=True, break_lock=False, force_conflicts=False)
-    named = "ovn_hypervisor_state, ovn_hypervisor_allow_takeover are set for h1."
-    lock = SingleRunOptions(state="present", allow_takeover=False, break_lock=True, force_conflicts=False)
-    assert "ovn_break_lock is set for h1." in unattended_problem("h1", lock, "ovn_hypervisor_", "c5c3.ovn.hypervisors")
-    assert unattended_problem("h1", two, "ovn_hypervisor_", "c5c3.ovn.hypervisors").startswith(named)
+    problem = forbids_unattended("h1", dataclasses.replace(nothing, **given), variables)
+    assert [line.partition(" Each")[0] for line in problem.splitlines()] == named
