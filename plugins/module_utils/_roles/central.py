@@ -18,6 +18,7 @@ from .._api.tls_spec import check_ciphers
 from .._base.databases import DATABASES, DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, PORTS, STEMS, Database
 from .._base.deadline import STOP_SECONDS
 from .._base.errors import InvalidInput
+from .._base.inventory import as_list
 from .._base.tls_options import DEFAULT_CIPHERS
 from .._daemons.central_host import DEFAULT_THREADS, NorthdSettings, control_socket, northd_command
 from .._daemons.raft_launcher import SCRIPT as LAUNCHER
@@ -385,6 +386,8 @@ def options_for_machines(variables: Variables) -> dict[str, t.Any]:
     """Return the options of `ONLY_MACHINES` that the inventory gives to a host, by their names."""
     names = (f"{PREFIX}{option}" for option in ONLY_MACHINES)
     found = {name: value for name in names if (value := variables.get(name)) is not None}
+    if "firewall_disconnect" in as_list(first_value(variables, f"{PREFIX}permit")):
+        found[f"{PREFIX}permit=firewall_disconnect"] = True
     firewall = first_value(variables, "ovn_firewall", default="none")
     return {**found, **({"ovn_firewall": firewall} if firewall != "none" else {})}
 
