@@ -9,7 +9,7 @@ from ..module_utils._host.certificate import apply_certificate
 from ..module_utils._roles.authority import trust
 from ..module_utils._roles.option_types import Specification
 from ..module_utils._roles.pki_clients import client_pairs
-from ..module_utils._roles.pki_plan import ClusterLook, HostPlan, check_former, check_issuer, check_trust
+from ..module_utils._roles.pki_plan import ClusterLook, HostPlan, Looks, check_former, check_issuer, check_trust
 from ..module_utils._roles.pki_pods import unready_members
 from ..module_utils._roles.variables import Variables, members_of
 from ..plugin_utils._pki_action import certificate_parameters
@@ -35,11 +35,13 @@ class ActionModule(LookAction):
         if purpose == "created":
             return {
                 "trust": self._evidence(
-                    plan, answers, {host: one for _, found in states for host, one in found.items()}
+                    plan, answers, {host: one for _look, found in states for host, one in found.items()}
                 )
             }
         if purpose == "moved" and plan.options.ca_rotation == "finish":
-            secrets = {host: one for _, found in states for host, one in found.items()}
+            if looks == Looks([], []):  # no CA has a former one
+                return {}
+            secrets = {host: one for _look, found in states for host, one in found.items()}
             check_former(trust([*answers, *self._client_facts(plan)], secrets, {}, ()))
             return {}
         for look, found in states if purpose != "verified" else ():

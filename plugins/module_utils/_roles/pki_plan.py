@@ -137,8 +137,8 @@ class HostPlan:
         return os.path.dirname(str(self.desired["pair"]["ca_certificate"]))
 
     def look(self, host: str, certificate: AuthorityName, issuer: str, authority: AuthorityName) -> Look:
-        """Return how a machine is asked, which may have its files elsewhere than the pair of this host is, that of a metadata agent for example."""
-        directory = first_value(self.hostvars[host], "ovn_pki_directory", default=DIRECTORY)
+        """Return how a machine is asked, which may have its files elsewhere than the pair of this host is."""
+        directory = first_value(self.hostvars[host], "ovn_pki_directory", default=self._directory_of_play)
         return {
             "host": host,
             "private_key": f"{directory}/{certificate}-key.pem",
@@ -148,6 +148,18 @@ class HostPlan:
             "issuer": issuer,
             "authority": authority,
         }
+
+    @property
+    def _directory_of_play(self) -> str:
+        """Return the directory that counts for each host whose own variables have none: that of the play or of the role, which `hostvars` do not have.
+
+        That of a metadata agent is for its pair alone.
+        """
+        name = "ovn_pki_directory"
+        is_of_host = bool(first_value(self.hostvars[self.host], name))
+        if is_of_host or self.variables.get("ovn_pki_issued_kind") == "metadata-agent":
+            return DIRECTORY
+        return str(first_value(self.variables, name, default=DIRECTORY))
 
     def secret(self, host: str) -> Secret:
         """Return the Secret of a Kubernetes cluster."""

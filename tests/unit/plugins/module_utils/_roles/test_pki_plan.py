@@ -58,9 +58,13 @@ def test_pair_has_the_owner_and_the_directory_of_the_host() -> None:
 
 
 def test_machines_are_asked_for_files_in_their_own_directory() -> None:
-    """A metadata agent has its pair elsewhere than the chassis of the same machine."""
-    asking = plan("h1", directory="/etc/neutron/ovn-metadata-agent")
-    looks = pki_plan.issuer_looks(asking, "N", "central", connects_only=False)
+    """A metadata agent has its pair elsewhere than the chassis of the same machine. The directory of a play is that of each host without one of its own."""
+    agent = plan("h1", directory="/etc/neutron/ovn-metadata-agent", issued_kind="metadata-agent")
+    for asking, own in (agent, "/etc/ovn/tls"), (plan("h1", directory="/play"), "/play"), (plan("h1"), "/etc/ovn/tls"):
+        looks = pki_plan.issuer_looks(asking, "N", "central", connects_only=False)
+        assert [look["ca_certificate"] for look in looks.machines] == ["/srv/tls/ca.pem", f"{own}/ca.pem"]
+    # c1 has its own, which is not that of others.
+    looks = pki_plan.issuer_looks(plan("c1"), "N", "central", connects_only=False)
     assert [look["ca_certificate"] for look in looks.machines] == ["/srv/tls/ca.pem", "/etc/ovn/tls/ca.pem"]
 
 
