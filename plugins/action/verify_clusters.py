@@ -34,7 +34,7 @@ class ActionModule(VerifyAction):
         try:
             return self.call(
                 "kubernetes.core.k8s_info",
-                kubeconfig=self.decrypted_kubeconfig(first_value(variables, "ovn_kubeconfig")),
+                kubeconfig=first_value(variables, "ovn_kubeconfig") or None,
                 context=first_value(variables, "ovn_context") or None,
                 api_version="ovn.c5c3.io/v1alpha1",
                 kind="OVNChassis",

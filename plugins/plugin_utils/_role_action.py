@@ -142,8 +142,11 @@ class RoleAction(ActionBase, abc.ABC):
         return RenderedVariables(host, variables, render)
 
     def call(self, module: str, **arguments: t.Any) -> dict[str, t.Any]:
-        """Return the result of a module on the host of the task; one that fails, fails the task."""
+        """Return the result of a module on the host of the task; one that fails, fails the task. A file named as `kubeconfig` may be in a vault."""
         execute: t.Callable[..., dict[str, t.Any]] = self._execute_module
+        kubeconfig = arguments.get("kubeconfig")
+        if isinstance(kubeconfig, str) and os.path.isfile(kubeconfig):
+            arguments["kubeconfig"] = str(self._loader.get_real_file(os.path.abspath(kubeconfig), decrypt=True))
         given = {name: value for name, value in arguments.items() if value is not None}
         return self._accepted(module, execute(module_name=module, module_args=given, task_vars=self._task_vars))
 
@@ -205,16 +208,9 @@ class RoleAction(ActionBase, abc.ABC):
         }
 
     def call_cluster(self, module: str, **arguments: t.Any) -> dict[str, t.Any]:
-        """Return the result of a module for the Kubernetes cluster that the host stands for. Its kubeconfig may be in a vault."""
+        """Return the result of a module for the Kubernetes cluster that the host stands for."""
         access = self.options(ClusterAccess)
-        kubeconfig = self.decrypted_kubeconfig(access.kubeconfig)
-        return self.call(module, kubeconfig=kubeconfig, context=access.context or None, **arguments)
-
-    def decrypted_kubeconfig(self, kubeconfig: t.Any) -> t.Any:
-        """Return a kubeconfig, or the path of one, as modules take it; None if there is none."""
-        if isinstance(kubeconfig, str) and os.path.isfile(kubeconfig):
-            return str(self._loader.get_real_file(os.path.abspath(kubeconfig), decrypt=True))
-        return kubeconfig or None
+        return self.call(module, kubeconfig=access.kubeconfig or None, context=access.context or None, **arguments)
 
     def apply_objects(self, objects: t.Sequence[dict[str, t.Any]], **options: t.Any) -> dict[str, t.Any]:
         """Apply objects to that cluster, or delete them with `state="absent"`, and wait until that is done."""

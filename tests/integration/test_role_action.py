@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
+import _playbooks
 from _apt_world import NAMES, AptWorld, Play, request_of
 
 STEP = {
@@ -108,3 +109,40 @@ def test_step_with_several_modules_keeps_what_each_reports(world: AptWorld, play
     for warning in ("The first is not as it was.", "Number one is odd.", "Number two is odd.", "Option one goes."):
         assert play.output.count(warning) == 1, play.output
     assert "Option two goes." in play.output
+
+
+READS = """
+from ansible_collections.c5c3.ovn.plugins.plugin_utils._role_action import RoleAction
+
+class ActionModule(RoleAction):
+    ROLE = "ovn_packages"
+
+    def step(self):
+        return {"kind": self.call("kind_of", kubeconfig=self.arguments["path"])["kind"]}
+
+    ARGUMENTS = {"path": {"type": "str", "required": True}}
+"""
+KIND_OF = """
+import json
+from ansible.module_utils.basic import AnsibleModule
+
+module = AnsibleModule({"kubeconfig": {"type": "path"}})
+with open(module.params["kubeconfig"]) as kubeconfig:
+    module.exit_json(kind=json.load(kubeconfig)["kind"])
+"""
+
+
+def test_module_reads_a_kubeconfig_that_is_in_a_vault(world: AptWorld, play: Play) -> None:
+    for folder, name, text in (("action_plugins", "read_kind", READS), ("library", "kind_of", KIND_OF)):
+        (world.root / folder).mkdir()
+        (world.root / folder / f"{name}.py").write_text(text)
+    password, kubeconfig = world.root / "password", world.root / "kubeconfig"
+    password.write_text("secret")
+    kubeconfig.write_text('{"kind": "Config"}')
+    encrypt = ["encrypt", "--vault-password-file", str(password), str(kubeconfig)]
+    done = _playbooks.run(encrypt, _playbooks.environment(world.root / "tmp"), program="ansible-vault", cwd=world.root)
+    assert done.returncode == 0, done.stderr
+    show = {"ansible.builtin.debug": {"msg": "a {{ found.kind }}"}}
+    step = {"read_kind": {"path": str(kubeconfig)}, "register": "found"}
+    assert play.run(play_of(step, show), "--vault-password-file", str(password)), play.output
+    assert "a Config" in play.output
