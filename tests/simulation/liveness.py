@@ -276,7 +276,7 @@ REMEDIES: tuple[Remedy, ...] = (
     Remedy(r"could not be examined", _repair_container),
     Remedy(r"runs in a container of (?P<member>[\w-]+), and a file lies in our place", _stop_container),
     Remedy(r" runs in a container, which no run starts again", _restart_failed),
-    Remedy(r"disk-missing|Mount its disk|gone for good, .*=true replaces the member", _accept_lost_disk),
+    Remedy(r"disk-missing|Mount its disk|gone for good, .*lost_disk\S* replaces the member", _accept_lost_disk),
     Remedy(r"(?P<members>[\w, -]+?) is a recorded member of", _put_back),
     Remedy(r" on (?P<member>[\w-]+): (?!.* is not (re)?started).*(file|belongs|database)", _remove_file),
     Remedy(r"central hosts are declared for \S+\. Use 1, 3 or 5", _leave_out_one),

@@ -766,7 +766,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "R26",
         "a container that is only down is replaced",
-        "away.find_away",
+        "recorded_members.find_away",
         "if not run.adopt or not any(o.running for o in observed):",
         "if True:",
         "three containers",
@@ -847,7 +847,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "R7",
         "a member that came back since its removal was planned is removed",
-        "step_errors.check_unresponsive",
+        "step.check_unresponsive",
         "server.last_message < limit",
         "False",
         "three machines",
