@@ -206,7 +206,12 @@ def members_of(verdict: Verdict) -> dict[str, t.Mapping[str, t.Any]]:
         name = pod_of(member["member"])
         if name not in members or member["reachable"]:
             members[name] = member
-    return dict(sorted(members.items()))
+    return dict(sorted(members.items(), key=lambda item: _in_order(item[0])))
+
+
+def _in_order(name: str) -> list[str | int]:
+    """Return a key that sorts `…-10` after `…-9`: the order of ordinals, and of published endpoints."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
 def pod_of(place: str) -> str:

@@ -449,6 +449,13 @@ def test_an_unresponsive_pod_is_listed_once() -> None:
     assert list(members_of(verdict)) == ["ovn-southbound-0", "ovn-southbound-1"]
 
 
+def test_members_are_in_the_order_of_their_ordinals() -> None:
+    members = tuple({"member": f"ovn-southbound-{n}", "reachable": True} for n in (10, 9, 1))
+    assert list(members_of(Verdict("healthy", True, (), members=members))) == [
+        f"ovn-southbound-{n}" for n in (1, 9, 10)
+    ]
+
+
 @pytest.mark.parametrize(
     ("place", "name"),
     [
