@@ -113,7 +113,7 @@ def play(collection_path: str, network: Network) -> Play:
             # The kernel of the test machine may lack openvswitch and geneve.
             "ovn_hypervisor_datapath_type": "netdev",
             # No archive is in this network: what is not installed could not be fetched.
-            **{f"ovn_{role}_packages": ["dpkg"] for role in ("central", "hypervisor")},
+            **{f"ovn_{role}_distribution": {"packages": ["dpkg"]} for role in ("central", "hypervisor")},
         }
         groups = {
             "ovn_central": {"hosts": {name: host(name) for name in NAMES if name.startswith("db")}},
@@ -265,7 +265,7 @@ def test_host_that_comes_back_under_another_name_is_found(
     until(lambda: listens(socket), "the Southbound server")
     sbctl = ("ovn-sbctl", f"--db=unix:{socket}")
     run(*sbctl, "chassis-add", "former", "geneve", "192.0.2.21")
-    own = {"ovn_central_distribution": {"run_directory": str(run_directory)}}
+    own = {"ovn_central_distribution": {"packages": ["dpkg"], "run_directory": str(run_directory)}}
     for arguments in ((), ("--limit", "compute1")):
         done = play(*arguments, db1=own)
         assert done.code == 2, done.output
