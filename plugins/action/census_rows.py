@@ -8,12 +8,12 @@ import typing as t
 from ..module_utils._base.errors import Refused
 from ..module_utils._report.census_report import census_lines
 from ..module_utils._report.census_rows import COLUMNS
+from ..module_utils._roles.endpoints import tls_files_of
 from ..module_utils._roles.variables import first_value, is_true, members_of
 from ..plugin_utils._overview_action import OverviewAction
 from ..plugin_utils._progress import print_lines
 
 _MEMBER = "ovn_census_member"
-_FILES = {"private_key": "central-key.pem", "certificate": "central-cert.pem", "ca_certificate": "ca.pem"}
 
 
 class ActionModule(OverviewAction):
@@ -38,10 +38,8 @@ class ActionModule(OverviewAction):
         variables = self.hostvars[host]
         endpoint = str(variables[_MEMBER].get("endpoint") or "")  # of a cluster none
         files = {
-            option: first_value(
-                variables, f"ovn_census_{option}", f"ovn_verify_{option}", default=f"/etc/ovn/tls/{name}"
-            )
-            for option, name in _FILES.items()
+            option: first_value(variables, f"ovn_census_{option}", default=file)
+            for option, file in tls_files_of(variables).items()
             if endpoint.startswith("ssl:")
         }
         return self.read_rows(

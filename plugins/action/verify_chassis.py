@@ -11,8 +11,8 @@ from ..module_utils._base.errors import OvnError
 from ..module_utils._pki import certificates
 from ..module_utils._pki.secret import secret_state
 from ..module_utils._roles.pki import is_present
-from ..module_utils._roles.variables import first_value, is_true
-from ..module_utils._roles.verify import chassis_pairs, metadata_agent_pair
+from ..module_utils._roles.variables import first_value, members_of
+from ..module_utils._roles.verify import chassis_pairs, metadata_agent_pair, uses_tls
 from ..plugin_utils._verify_action import VerifyAction
 
 
@@ -27,7 +27,7 @@ class ActionModule(VerifyAction):
         has_report = "ansible_limit" not in self.variables or bool(self.asked_hosts())
         if not has_report or not is_present(self.variables):
             return {}
-        tls = is_true(self.variables, "ovn_verify_tls", default=True)
+        tls = uses_tls(self.variables, (self.hostvars[host] for host in members_of(self.groups, "ovn_central")))
         pairs = chassis_pairs(self.variables) if tls else []
         if self.is_cluster():
             return {"certificates": [self._cluster_certificate()]} if pairs else {}

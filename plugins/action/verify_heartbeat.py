@@ -21,5 +21,5 @@ class ActionModule(VerifyAction):
                 southbound=desired["sockets"]["southbound"] + desired["southbound_endpoints"],
                 **desired["files"],
                 wait_for=desired["wait_for"],
-                timeout=options.heartbeat_timeout,
+                timeout=options.timeout,
             )

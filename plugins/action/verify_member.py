@@ -27,7 +27,7 @@ class ActionModule(VerifyAction):
         if not self.arguments["again"]:
             again_timeout = desired["limits"]["again"]["host"]
             return {**self._ask(self._first(options, desired)), "again_timeout": again_timeout}
-        asked = self._again(options, desired)
+        asked = self._again(desired)
         return self._ask(asked) if asked else {"skipped": True}
 
     def _ask(self, asked: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -41,7 +41,7 @@ class ActionModule(VerifyAction):
         limits = desired["limits"]["first"]
         addresses = desired["northbound_endpoints"] + desired["southbound_endpoints"]
         return {
-            **self._connection_options(options, desired),
+            **self._connection_options(desired),
             "endpoints": desired["own_endpoints"],
             "addresses": addresses if is_true(self.variables, CONNECTS, default=True) else [],
             "wait_timeout": limits["northd"],
@@ -54,7 +54,7 @@ class ActionModule(VerifyAction):
             },
         }
 
-    def _again(self, options: MemberOptions, desired: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    def _again(self, desired: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         """Return what is asked a second time, on all hosts at the same time; nothing if the first call has told everything.
 
         What was written meanwhile changed the log index of the members that were read later, and what takes long has its time now.
@@ -65,7 +65,7 @@ class ActionModule(VerifyAction):
             return {}
         limits = desired["limits"]["again"]
         return {
-            **self._connection_options(options, desired),
+            **self._connection_options(desired),
             "wait_timeout": limits["northd"],
             "raft": {
                 **self._raft(desired),
@@ -75,8 +75,9 @@ class ActionModule(VerifyAction):
             },
         }
 
-    def _connection_options(self, options: MemberOptions, desired: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-        return {"run_directory": desired["run_directory"], **desired["files"], "timeout": options.timeout}
+    def _connection_options(self, desired: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+        answers = desired["limits"]["first"]["answers"]
+        return {"run_directory": desired["run_directory"], **desired["files"], "timeout": answers}
 
     def _raft(self, desired: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         endpoints = desired["raft_endpoints"]
@@ -93,8 +94,8 @@ class ActionModule(VerifyAction):
         heartbeat = {
             "northbound": desired["northbound_endpoints"],
             "southbound": desired["southbound_endpoints"],
-            "wait_for": options.wait_for,
-            "timeout": options.heartbeat_timeout,
+            "wait_for": desired["wait_for"],
+            "timeout": options.timeout,
         }
         found = self.variables.get("ovn_verify_cluster") or {}
         return {
@@ -105,7 +106,7 @@ class ActionModule(VerifyAction):
             "endpoints": desired["ports"],
             "tls_secret": desired["tls_secret"] if desired["files"] else None,
             "ca_config_map": found.get("ca_config_map") or None,
-            "timeout": options.timeout,
-            "raft": {"contents": options.contents, "contents_timeout": options.contents_timeout},
+            "timeout": desired["limits"]["first"]["answers"],
+            "raft": {"contents": options.contents, "contents_timeout": desired["limits"]["again"]["contents"]},
             "heartbeat": heartbeat if desired["exposed"] else None,
         }

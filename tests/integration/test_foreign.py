@@ -83,7 +83,7 @@ def test_a_dead_member_of_others_is_a_problem(site: LocalSite) -> None:
 
 def test_a_heartbeat_only_if_it_is_allowed(site: LocalSite) -> None:
     site.prepare = _ovn_ctl.standalone()
-    done = site.run("c5c3.ovn.verify", ovn_verify_foreign_heartbeat=True, **FOREIGN)
+    done = site.run("c5c3.ovn.verify", ovn_verify_wait_for="hv", **FOREIGN)
     assert done.code == 0, done.output
     assert "Heartbeat healthy northd" in done.output
     assert "nb_cfg: 2" in done.output
@@ -178,7 +178,7 @@ def test_databases_of_interconnection(name: str, clustered: bool, line: str, sit
 def test_a_database_of_interconnection_that_hangs(site: LocalSite) -> None:
     stop = "kill -STOP $(cat /run/ovn/ovn_ic_sb_db.pid); "
     site.prepare = _ovn_ctl.standalone(_ovn_ctl.interconnection(clustered=True), stop)
-    done = site.run("c5c3.ovn.status", ovn_verify_timeout=2, **FOREIGN)
+    done = site.run("c5c3.ovn.status", **FOREIGN)
     assert re.search(r"Problem: IC Southbound: .*ovn_ic_sb_db.* within", done.output), done.output
     assert "IC Northbound healthy" in done.output
 
@@ -257,7 +257,7 @@ def test_endpoints_with_tls(look: Look, raft_cluster: MakeCluster) -> None:
     files = clusters[0].members[0].tls
     assert files is not None
     names = {
-        f"ovn_verify_{name}": str(getattr(files, name)) for name in ("private_key", "certificate", "ca_certificate")
+        f"ovn_central_{name}": str(getattr(files, name)) for name in ("private_key", "certificate", "ca_certificate")
     }
     code, output = look("verify", clusters[0].endpoints, clusters[1].endpoints, **names)
     assert code == 0, output

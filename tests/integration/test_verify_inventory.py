@@ -319,26 +319,6 @@ def test_a_refusal_is_one_line(
     assert message == " ".join(message.split())
 
 
-@pytest.mark.parametrize(
-    ("central", "everywhere", "expected"),
-    [({}, {}, True), ({"ovn_tls": False}, {}, False), ({"ovn_tls": "no"}, {}, False), ({}, {"ovn_tls": False}, False)],
-)
-def test_localhost_knows_whether_the_control_plane_has_tls(
-    central: Group, everywhere: Group, expected: bool, tmp_path: pathlib.Path
-) -> None:
-    """It reports, and it is in none of the groups for which the inventory may say so."""
-    role = pathlib.Path(__file__).resolve().parents[2] / "roles/ovn_verify/defaults/main.yml"
-    check = {"ansible.builtin.assert": {"that": f"ovn_verify_tls is {str(expected).lower()}"}}
-    playbook = tmp_path / "play.yml"
-    playbook.write_text(
-        json.dumps([{"hosts": "localhost", "gather_facts": False, "vars_files": [str(role)], "tasks": [check]}])
-    )
-    groups = {"ovn_central": {"hosts": {"central1": {}, "central2": {}}, "vars": central}}
-    inventory = _playbooks.write_inventory(tmp_path / "hosts.yml", groups, **everywhere)
-    done = _playbooks.run(["-i", str(inventory), str(playbook)], _playbooks.environment(tmp_path / "tmp"))
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 def test_the_certificate_of_a_metadata_agent_counts_where_it_has_one(
     tmp_path: pathlib.Path, collection_path: str
 ) -> None:

@@ -54,6 +54,15 @@ def run_directory_of(variables: Variables) -> str:
     return t.cast("str", distribution_data("central", given, {}, "")["run_directory"])
 
 
+def tls_files_of(central: Variables, directory: str = "/etc/ovn/tls") -> dict[str, str | None]:
+    """Return the files with which a central host connects, for the options of a module. Without a directory only those that the inventory names."""
+    files = {"private_key": "central-key.pem", "certificate": "central-cert.pem", "ca_certificate": "ca.pem"}
+    return {
+        option: first_value(central, f"ovn_central_{option}", default=f"{directory}/{name}" if directory else None)
+        for option, name in files.items()
+    }
+
+
 def socket_of(variables: Variables, database: Database) -> str:
     """Return the endpoint at which the server of this database listens on its own host."""
     return f"unix:{run_directory_of(variables)}/{STEMS[database]}.sock"

@@ -12,14 +12,13 @@ import typing as t
 
 from .._base.errors import InvalidInput, Refused
 from .._base.inventory import as_list
-from .endpoints import socket_of
+from .endpoints import socket_of, tls_files_of
 from .guest_pods import LABELS, guest_objects, is_guest, is_running, node_of, pods_at_open_vswitch
 from .shared_variables import SPECIFICATION
 from .variables import Groups, Hostvars, Variables, backend_of, first_value, members_of
 
 Guest = dict[str, t.Any]
 _FIRST_CLUSTER = 128  # clusters have the upper half of the addresses
-_TLS_FILES = {"private_key": "central-key.pem", "certificate": "central-cert.pem", "ca_certificate": "ca.pem"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,10 +168,7 @@ def choose_writer(hostvars: Hostvars, groups: Groups, host: str, endpoints: t.Se
             "Nobody can write the test network into the Northbound database: the group ovn_central is empty. Put the host of the control plane into it, or "
             "set ovn_northbound_endpoints. Nothing was done."
         )
-    arguments = {
-        key: first_value(variables, f"ovn_central_{key}", default=None if is_cluster else f"/etc/ovn/tls/{file}")
-        for key, file in _TLS_FILES.items()
-    }
+    arguments = {**tls_files_of(variables, "" if is_cluster else "/etc/ovn/tls")}
     arguments["northbound"] = [socket_of(variables, "northbound")] if central or not endpoints else list(endpoints)
     arguments["client"] = "ovsdbapp" if central else "json_rpc"
     return NetworkWriter(writer, not is_cluster, arguments)  # root, for the socket of a machine's member

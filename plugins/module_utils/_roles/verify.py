@@ -11,11 +11,10 @@ from .._base.databases import DATABASES
 from .._base.errors import InvalidInput
 from .._base.inventory import address_of, as_list
 from .._ovsdb.endpoint import parse_endpoints
-from .endpoints import Listener, endpoints_of, run_directory_of, socket_of
+from .endpoints import Listener, endpoints_of, run_directory_of, socket_of, tls_files_of
 from .pki import secret_of
 from .variables import Groups, Hostvars, Variables, first_value, hosts_by_backend, is_true, members_of
 
-FILES = ("private_key", "certificate", "ca_certificate")
 CONNECTS = (
     "_ovn_verify_addresses"  # a variable of c5c3.ovn.status, which does not connect to the addresses of the databases
 )
@@ -36,7 +35,7 @@ class ReportOptions:
 class HeartbeatOptions:
     """Options with which a heartbeat is sent to machines."""
 
-    heartbeat_timeout: float
+    timeout: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,10 +43,7 @@ class MemberOptions:
     """Options with which a central host is asked; seconds. Those of a cluster are shared variables."""
 
     timeout: float
-    wait_for: str
     contents: bool
-    contents_timeout: float
-    heartbeat_timeout: float
     kubeconfig: t.Any
     context: str
     namespace: str
@@ -62,21 +58,26 @@ class VerifyOptions:
     central: list[str]
     northbound_endpoints: list[str]  # empty: those of the central hosts
     southbound_endpoints: list[str]
-    files: dict[str, str]
     managed: bool  # this collection has created the control plane
-    foreign_heartbeat: bool
+    wait_for: str  # empty if nobody says so
 
     @classmethod
-    def of(cls, variables: Variables) -> VerifyOptions:
+    def of(cls, variables: Variables, hostvars: Hostvars) -> VerifyOptions:
+        central = as_list(first_value(variables, "ovn_verify_central"))
         return cls(
-            tls=is_true(variables, "ovn_verify_tls", default=True),
-            central=as_list(first_value(variables, "ovn_verify_central")),
+            tls=uses_tls(variables, (hostvars[name] for name in central)),
+            central=central,
             northbound_endpoints=as_list(first_value(variables, "ovn_northbound_endpoints")),
             southbound_endpoints=as_list(first_value(variables, "ovn_southbound_endpoints")),
-            files={name: str(first_value(variables, f"ovn_verify_{name}")) for name in FILES},
             managed=is_true(variables, "ovn_central_managed", default=True),
-            foreign_heartbeat=is_true(variables, "ovn_verify_foreign_heartbeat"),
+            wait_for=str(first_value(variables, "ovn_verify_wait_for")),
         )
+
+
+def uses_tls(variables: Variables, central: t.Iterable[Variables]) -> bool:
+    """Return whether connections use TLS. localhost, which reports, is in none of the groups for which the inventory may say so: there the central hosts do."""
+    values = (first_value(one, "ovn_tls") for one in (variables, *central))
+    return is_true({"ovn_tls": next((value for value in values if value != ""), "")}, "ovn_tls", default=True)
 
 
 def _asks_first(central: t.Iterable[str], hostvars: Hostvars) -> str:
@@ -133,18 +134,18 @@ def _is_known_by_endpoints(options: VerifyOptions, hostvars: Hostvars) -> bool:
 def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[str, t.Any]:
     """Return how the installation is asked, on `host` or on localhost.
 
-    `files` are those of TLS, none without TLS; `own_endpoints` the listeners of a central machine; `tls_secret` the Secret of a Kubernetes cluster.
-    `run_directory` has the sockets of this host. `asked_from` is the central host on which heartbeat and addresses begin, `sockets` has the endpoints of
-    its own members. `cluster` is the central host that stands for a control plane in Kubernetes,
+    `files` are those of TLS on this central host, else on `asked_from`, none without TLS; `own_endpoints` the listeners of a central machine;
+    `tls_secret` the Secret of a Kubernetes cluster. `run_directory` has the sockets of this host. `asked_from` is the central host on which heartbeat and
+    addresses begin, `sockets` has the endpoints of its own members. `cluster` is the central host that stands for a control plane in Kubernetes,
     empty on machines. `members` are how many each database should have, None if others decide that; `raft_endpoints` and `only_endpoints` say how a control
-    plane of others is asked. `wait_for` is what the heartbeat waits for: none, which writes nothing, where it is not ours.
+    plane of others is asked. `wait_for` is what the heartbeat waits for: by default none, which writes nothing, where it is not ours.
     `northbound_endpoints` and `southbound_endpoints` are asked, `neutron_southbound_endpoints` are those without a role, and `ports` those of a control plane
     in Kubernetes, as far as they can be reached from outside. `sends_heartbeat` tells whether it has to be sent, and `heartbeat_problem` why
     it cannot be. `limits` are seconds, of the first call on a central host and of a second one.
     """
-    options = VerifyOptions.of(variables)
     # Each look into hostvars resolves all variables of the host, so one look has to do.
-    hostvars = {name: hostvars[name] for name in options.central}
+    hostvars = {name: hostvars[name] for name in as_list(first_value(variables, "ovn_verify_central"))}
+    options = VerifyOptions.of(variables, hostvars)
     cluster = next(iter(hosts_by_backend(options.central, hostvars)["kubernetes"]), "")
     cluster_variables: Variables = hostvars[cluster] if cluster else {}
     found = cluster_variables.get("ovn_verify_cluster") or {}
@@ -170,14 +171,14 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
     # A control plane of others is asked from the control node, whose own sockets say nothing of it.
     by_endpoints = _is_known_by_endpoints(options, hostvars)
     is_ours = options.managed and not unrecorded_hosts(options.central, hostvars)
-    wait_for = str(first_value(variables, "ovn_verify_wait_for", default="hv"))
+    connects = host if host in hostvars else asked_from
     return {
-        "files": options.files if options.tls else {},
+        "files": tls_files_of(hostvars[connects] if connects else {}) if options.tls else {},
         "own_endpoints": _own_endpoints(options, hostvars, host, by_endpoints) if own else [],
         "members": len(options.central) if options.managed else None,
         "raft_endpoints": {} if options.managed else {"northbound": northbound, "southbound": southbound},
         "only_endpoints": by_endpoints,
-        "wait_for": wait_for if is_ours or options.foreign_heartbeat else "none",
+        "wait_for": options.wait_for or ("hv" if is_ours else "none"),
         "tls_secret": (found.get("tls_secret") if host == cluster else "") or secret_of(variables).name,
         "run_directory": run_directory_of(variables),
         "sockets": {database: [socket_of(hostvars[asked_from], database)] for database in DATABASES}
@@ -198,8 +199,11 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
 
 @dataclasses.dataclass(frozen=True)
 class VerifyLimits:
-    """Seconds of one call: for a northd to connect, for the contents of each database, and for the host to answer, the connection included."""
+    """Seconds of one call: for the daemons of the host to answer, for a northd to connect, for the contents of each database, and for the host to answer,
+    the connection included.
+    """
 
+    answers: float
     northd: float
     contents: float
     host: int
@@ -227,16 +231,15 @@ def limits_of(variables: Variables) -> CallLimits:
     `connection_timeout` among the variables is that of Ansible's connections.
     """
     host = _seconds(variables, "ovn_verify_host_timeout", 20)
-    answers = _seconds(variables, "ovn_verify_timeout", 5)
+    answers = host / 4
     connection = _seconds(variables, "connection_timeout", 10)
     waits = first_value(variables, "ovn_verify_wait_for", default="hv") != "none"
-    northd = _seconds(variables, "ovn_verify_heartbeat_timeout", 30) if waits else 0.0
-    contents = _seconds(variables, "ovn_verify_contents_timeout", 60)
+    awaited = _seconds(variables, "ovn_verify_timeout", 30)
+    northd, contents = awaited if waits else 0.0, 2 * awaited
     left = max(_LEAST_SECONDS, host - answers - connection)
-    first = VerifyLimits(min(northd, left), min(contents, left), int(host))
-    return CallLimits(
-        first, VerifyLimits(northd if northd > first.northd else 0.0, contents, int(host + max(northd, contents)))
-    )
+    first = VerifyLimits(answers, min(northd, left), min(contents, left), int(host))
+    again = northd if northd > first.northd else 0.0
+    return CallLimits(first, VerifyLimits(answers, again, contents, int(host + max(northd, contents))))
 
 
 def chassis_pairs(variables: Variables) -> list[dict[str, str]]:

@@ -13,7 +13,13 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.verify import Veri
 Vars = dict[str, t.Any]
 WRITABLE, READ_ONLY = {"writable": True}, {"writable": False}
 FILES = {"private_key": "/k", "certificate": "/c", "ca_certificate": "/a"}
-OPTIONS: Vars = {"ovn_verify_central": ["c1", "c2"], **{f"ovn_verify_{name}": path for name, path in FILES.items()}}
+OWN_FILES: Vars = {f"ovn_central_{option}": file for option, file in FILES.items()}
+DEFAULT_FILES = {
+    "private_key": "/etc/ovn/tls/central-key.pem",
+    "certificate": "/etc/ovn/tls/central-cert.pem",
+    "ca_certificate": "/etc/ovn/tls/ca.pem",
+}
+OPTIONS: Vars = {"ovn_verify_central": ["c1", "c2"]}
 
 
 def desired_state(hosts: dict[str, Vars], host: str = "localhost", **options: t.Any) -> Vars:
@@ -43,10 +49,37 @@ def test_endpoints_of_machines() -> None:
 def test_own_endpoints_and_files() -> None:
     found = desired_state(machines(), "c1")
     assert found["own_endpoints"] == ["ssl:192.0.2.1:6641", "ssl:192.0.2.1:6642", "ssl:192.0.2.1:16642"]
-    assert found["files"] == FILES
-    found = desired_state(machines(), "c1", ovn_verify_tls="no")
+    found = desired_state(machines(), "c1", ovn_tls="no")
     assert found["own_endpoints"][0] == "tcp:192.0.2.1:6641"
     assert found["files"] == {}
+
+
+@pytest.mark.parametrize(
+    ("host", "c1", "expected"),
+    [
+        pytest.param("c1", OWN_FILES, FILES, id="named by the inventory"),
+        pytest.param("c2", OWN_FILES, DEFAULT_FILES, id="of another host"),
+        pytest.param("localhost", OWN_FILES, DEFAULT_FILES, id="nobody to ask from"),
+        pytest.param("localhost", {**OWN_FILES, "ovn_verify_info": {"northd": {}}}, FILES, id="asked from"),
+    ],
+)
+def test_files_are_those_of_the_central_host_that_connects(host: str, c1: Vars, expected: Vars) -> None:
+    assert desired_state(machines(c1=c1), host)["files"] == expected
+
+
+@pytest.mark.parametrize(
+    ("here", "central", "expected"),
+    [
+        pytest.param({}, {}, True, id="by default"),
+        pytest.param({}, {"ovn_tls": False}, False, id="group of central hosts"),
+        pytest.param({"ovn_tls": ""}, {"ovn_tls": "no"}, False, id="empty text is absent"),
+        pytest.param({"ovn_tls": "yes"}, {"ovn_tls": False}, True, id="own value counts more"),
+        pytest.param({"ovn_tls": False}, {}, False, id="all hosts"),
+    ],
+)
+def test_localhost_has_tls_if_the_control_plane_has(here: Vars, central: Vars, expected: bool) -> None:
+    assert verify.uses_tls(here, [{}, central]) is expected
+    assert bool(desired_state(machines(c2=central), **here)["files"]) is expected
 
 
 def test_sockets_of_another_distribution() -> None:
@@ -151,8 +184,8 @@ def test_secret_of_the_specification_is_used() -> None:
 
 def test_limits_are_data_for_tasks() -> None:
     limits = desired_state(machines(), ovn_verify_host_timeout="40", connection_timeout=10)["limits"]
-    assert limits["first"] == {"northd": 25.0, "contents": 25.0, "host": 40}
-    assert limits["again"] == {"northd": 30.0, "contents": 60.0, "host": 100}
+    assert limits["first"] == {"answers": 10.0, "northd": 20.0, "contents": 20.0, "host": 40}
+    assert limits["again"] == {"answers": 10.0, "northd": 30.0, "contents": 60.0, "host": 100}
 
 
 FOREIGN: Vars = {"ovn_central_managed": False}
@@ -200,13 +233,13 @@ def recorded(value: bool) -> Vars:
         pytest.param({"c1": recorded(True), "c2": recorded(False)}, {}, "hv", id="a record is enough"),
         pytest.param({"c1": recorded(False), "c2": {}}, {}, "none", id="no record at all"),
         pytest.param({"c1": recorded(True)}, FOREIGN, "none", id="of others"),
-        pytest.param({"c1": recorded(False)}, {"ovn_verify_foreign_heartbeat": True}, "hv", id="no record, allowed"),
-        pytest.param({}, {**FOREIGN, "ovn_verify_foreign_heartbeat": "yes"}, "hv", id="of others, allowed"),
+        pytest.param({"c1": recorded(False)}, {"ovn_verify_wait_for": "hv"}, "hv", id="no record, asked for"),
+        pytest.param({}, {**FOREIGN, "ovn_verify_wait_for": "sb"}, "sb", id="of others, asked for"),
         pytest.param({}, {"ovn_verify_wait_for": "sb"}, "sb", id="as wanted"),
     ],
 )
 def test_who_gets_a_heartbeat(hosts: dict[str, Vars], options: Vars, expected: str) -> None:
-    found = desired_state(machines(**hosts), **{"ovn_verify_wait_for": "hv", **options})
+    found = desired_state(machines(**hosts), **options)
     assert found["wait_for"] == expected
 
 
@@ -217,28 +250,27 @@ def limit_options(**given: t.Any) -> dict[str, t.Any]:
 @pytest.mark.parametrize(
     ("given", "first", "again"),
     [
-        pytest.param({}, VerifyLimits(5, 5, 20), VerifyLimits(30, 60, 80), id="defaults"),
-        pytest.param({"wait_for": "none"}, VerifyLimits(0, 5, 20), VerifyLimits(0, 60, 80), id="nothing is awaited"),
+        pytest.param({}, VerifyLimits(5, 5, 5, 20), VerifyLimits(5, 30, 60, 80), id="defaults"),
         pytest.param(
-            {"host_timeout": 100}, VerifyLimits(30, 60, 100), VerifyLimits(0, 60, 160), id="all fits into one call"
+            {"wait_for": "none"}, VerifyLimits(5, 0, 5, 20), VerifyLimits(5, 0, 60, 80), id="nothing is awaited"
         ),
-        pytest.param({"host_timeout": 3}, VerifyLimits(1, 1, 3), VerifyLimits(30, 60, 63), id="never without any time"),
         pytest.param(
-            {"connection_timeout": 30, "host_timeout": 45},
-            VerifyLimits(10, 10, 45),
-            VerifyLimits(30, 60, 105),
+            {"host_timeout": 100}, VerifyLimits(25, 30, 60, 100), VerifyLimits(25, 0, 60, 160), id="one call is enough"
+        ),
+        pytest.param(
+            {"host_timeout": 4}, VerifyLimits(1, 1, 1, 4), VerifyLimits(1, 30, 60, 64), id="never without any time"
+        ),
+        pytest.param(
+            {"connection_timeout": 20, "host_timeout": 40},
+            VerifyLimits(10, 10, 10, 40),
+            VerifyLimits(10, 30, 60, 100),
             id="slow connections",
         ),
-        pytest.param(
-            {"heartbeat_timeout": 3, "contents_timeout": "4"},
-            VerifyLimits(3, 4, 20),
-            VerifyLimits(0, 4, 24),
-            id="short ones",
-        ),
+        pytest.param({"timeout": "2"}, VerifyLimits(5, 2, 4, 20), VerifyLimits(5, 0, 4, 24), id="short ones"),
         pytest.param(
             {"host_timeout": "", "timeout": ""},
-            VerifyLimits(5, 5, 20),
-            VerifyLimits(30, 60, 80),
+            VerifyLimits(5, 5, 5, 20),
+            VerifyLimits(5, 30, 60, 80),
             id="an empty text is absent",
         ),
     ],
@@ -249,8 +281,8 @@ def test_limits(given: dict[str, t.Any], first: VerifyLimits, again: VerifyLimit
 
 def test_the_first_call_ends_before_its_host_counts_as_dead() -> None:
     for host in range(16, 200):
-        first = limits_of(limit_options(host_timeout=host, timeout=5, connection_timeout=10)).first
-        assert 10 + 5 + max(first.northd, first.contents) <= first.host
+        first = limits_of(limit_options(host_timeout=host, connection_timeout=10)).first
+        assert 10 + first.answers + max(first.northd, first.contents) <= first.host
 
 
 def test_what_is_no_number_is_named() -> None:
