@@ -26,6 +26,7 @@ NETWORK = "203.0.113"
 STEP = 0.01
 FLOWS = "ovs-ofctl -O OpenFlow15 dump-aggregate br-int"
 NORTHBOUND = "ovn-nbctl --db=unix:/run/ovn/ovnnb_db.sock --no-leader-only"
+SOUTHBOUND = "ovn-sbctl --db=unix:/run/ovn/ovnsb_db.sock --no-leader-only"
 
 
 class Site:

@@ -18,6 +18,7 @@ from conftest import Ran, RunModule
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.awx import AwxOptions, awx_arguments
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types import check_options, options_from
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.shared_variables import SPECIFICATION as SHARED
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -39,7 +40,7 @@ SITE: dict[str, t.Any] = {
 
 def resources(**variables: t.Any) -> dict[str, list[dict[str, t.Any]]]:
     """What the role gives the module."""
-    values = check_options("localhost", OPTIONS, {**SITE, **variables})
+    values = check_options("localhost", {**SHARED, **OPTIONS}, {**SITE, **variables})
     data: dict[str, list[dict[str, t.Any]]] = awx_arguments(options_from(AwxOptions, values, "ovn_awx_"), FILES)[
         "resources"
     ]

@@ -14,7 +14,8 @@ import time
 import typing as t
 
 import pytest
-from _datapath import NORTHBOUND, Site, add_ports, copy_stream, running_site, watch
+from _datapath import NORTHBOUND, SOUTHBOUND, Site, add_ports, copy_stream, running_site, watch
+from _waits import until
 
 pytestmark = pytest.mark.own_machines
 HANDLERS = "cat /proc/$(pidof ovs-vswitchd)/task/*/comm | grep -c ^handler"
@@ -218,10 +219,19 @@ def test_guests_go_on_while_a_daemon_restarts(site: Site, ports: int, event: str
     pytest.fail(f"More than {most} packets were lost each time: {site.seen[-attempts:]}")
 
 
+def first_gateway_is_in_use(site: Site) -> bool:
+    """Return whether it has claimed the port, and the third hypervisor hears both. After a restart of Open vSwitch this takes seconds."""
+    heard = site.on("hypervisor3", "ovs-appctl bfd/show").count("Forwarding: true")
+    claim, chassis = "Port_Binding logical_port=cr-router-provider", "Chassis name=hypervisor1"
+    columns = f"--columns=chassis find {claim} && {SOUTHBOUND} --bare --columns=_uuid find {chassis}"
+    return heard == 2 and len(set(site.on("central1", f"{SOUTHBOUND} --bare {columns}").split())) == 1
+
+
 def test_another_gateway_takes_over(networks: Site) -> None:
     """BFD notices that the first gateway is gone. The guest is on a third hypervisor: a gateway that hears nobody believes that it is cut off itself."""
     site = networks
     assert answers(in_guest(site, "inner", f"{PING} 192.0.2.1")) == 5
+    until(lambda: first_gateway_is_in_use(site), "the first gateway to be in use", timeout=60)
     pings = site.start("hypervisor3", "ip netns exec inner ping -D -i 0.1 -w 40 192.0.2.1 2>&1")
     time.sleep(3)  # the pause is compared with answers of these seconds
     site.machines("crash", "hypervisor1")
