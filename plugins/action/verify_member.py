@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._base.errors import OvnError
-from ..module_utils._report.again import what_to_ask_again
+from ..module_utils._report.databases import what_to_ask_again
 from ..module_utils._roles.option_types import Specification
 from ..module_utils._roles.variables import first_value, is_true
 from ..module_utils._roles.verify import CONNECTS, MemberOptions

@@ -237,8 +237,7 @@ from ..module_utils._base.deadline import Deadline
 from ..module_utils._base.errors import InvalidInput, OvnError
 from ..module_utils._base.query import check_query, run_query
 from ..module_utils._kubernetes.auth import AUTH_ARG_SPEC, hide_only_secrets
-from ..module_utils._ovsdb.endpoint import Endpoint, parse_endpoints
-from ..module_utils._ovsdb.first_answer import first_answer
+from ..module_utils._ovsdb.endpoint import Endpoint, first_answer, parse_endpoints
 from ..module_utils._ovsdb.rows import Caller
 from ..module_utils._ovsdb.table_reader import DatabaseFacts, read_database
 from ..module_utils._ovsdb.tls_files import TlsFiles

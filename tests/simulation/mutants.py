@@ -962,7 +962,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "R27",
         "what is checked before the first change refuses nothing",
-        "turns.check_databases",
+        "machine_plan.check_databases",
         "refusals[database] = e\n",
         "pass\n",
         "two databases",

@@ -14,6 +14,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import (
     TimedOut,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.checks import first_replicas
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.machine_plan import check_databases, next_turn
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record_checks import refuse_by_record
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import (
     RoundProgress,
@@ -22,7 +23,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.rounds import (
     recorded_after,
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.step import PODS, MessageTexts, Round, Run
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.turns import check_databases, next_turn
 
 from . import events
 from .backend import SimulatedBackend

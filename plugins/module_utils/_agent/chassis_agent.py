@@ -20,8 +20,8 @@ from .._base.deadline import Deadline
 from .._base.errors import Conflict, InvalidInput, OvnError, Refused, TimedOut
 from .._chassis import external_ids, ownership
 from .._chassis.addresses import node_addresses
+from .._chassis.bridges import refuse_missing_devices, refuse_port_errors
 from .._chassis.database import DATABASE, LocalDatabase
-from .._chassis.devices import refuse_missing_devices, refuse_port_errors
 from .._chassis.lookup import look_up
 from .._chassis.operations import ROOT
 from .._chassis.plan import ChassisPlan, ObservedChassis, desired_chassis, diff_of, make_plan

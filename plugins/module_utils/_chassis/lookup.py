@@ -12,8 +12,7 @@ import zlib
 from .._base.databases import DATABASE_NAMES, TITLES
 from .._base.deadline import Deadline
 from .._base.errors import OvnError
-from .._ovsdb.endpoint import Endpoint, parse_endpoint
-from .._ovsdb.first_answer import first_answer
+from .._ovsdb.endpoint import Endpoint, first_answer, parse_endpoint
 from .._ovsdb.rows import Caller, decode, select, transact
 from .._ovsdb.tls_files import NO_TLS, TlsFiles
 from .._ovsdb.wire import Connection

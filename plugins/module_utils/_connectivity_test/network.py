@@ -10,8 +10,7 @@ import typing as t
 from .._base.databases import DATABASE_NAMES
 from .._base.deadline import Deadline
 from .._base.errors import Refused
-from .._ovsdb.endpoint import Endpoint
-from .._ovsdb.first_answer import first_answer
+from .._ovsdb.endpoint import Endpoint, first_answer
 from .._ovsdb.rows import Caller, Operation, as_list, decode, expect, transact, write
 from .._ovsdb.tls_files import TlsFiles
 from .._ovsdb.wire import Connection

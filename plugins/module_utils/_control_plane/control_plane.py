@@ -22,7 +22,7 @@ from .._kubernetes.timestamps import format_timestamp
 from .._kubernetes.wait_tracker import Progress
 from .checks import check_cluster
 from .claim_templates import ClaimTemplates, refuse_bundles_without_authorities
-from .database_rollout import DatabaseRollout
+from .database_rollout import DatabaseRollout, roll_out_databases
 from .desired import DesiredCluster, check_unchanged, is_config, is_later, is_listeners, keep_claims, template_changes
 from .endpoints import ControlPlaneAddress, Endpoints, find_endpoints
 from .handover import SouthboundHandover
@@ -32,7 +32,6 @@ from .objects import ClusterObjects
 from .observed_members import ObservedDatabase, RunContext
 from .observed_state import ObservedCluster, read_state
 from .ports import repair_ports
-from .rollouts import roll_out_databases
 from .settings import converge_settings, relay_probe
 from .status import StatusFacts, write_status
 from .storage import grow_claims

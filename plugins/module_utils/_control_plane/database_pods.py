@@ -12,7 +12,7 @@ from .._base.errors import Unreachable
 from .._kubernetes.client import Cluster
 from .._kubernetes.pod_watch import list_pods
 from .._kubernetes.rollout_progress import is_database_container_running
-from .._ovsdb.first_answer import first_answer
+from .._ovsdb.endpoint import first_answer
 from .._ovsdb.rows import Caller
 from .pod_database import PodConnection
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The `RaftBackend` of a database whose members are pods: how they are observed, where the record is, and how each step is taken."""
+"""Rolls out both databases of a control plane, one after the other: `DatabaseRollout` is the `RaftBackend` of one whose members are pods."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import time
 import typing as t
 
 from .._api.witness_map import IsDue, differs
+from .._base.databases import Database
 from .._base.deadline import Deadline, report_progress
 from .._base.errors import Changed, Conflict, OvnError, Refused, TimedOut, Unreachable
 from .._kubernetes.rollout_progress import CONTAINER, update_revision
 from .._kubernetes.timestamps import unix_seconds
+from .._kubernetes.wait_tracker import Progress
 from .._raft.cluster_witness import ClusterWitness, differs_meaningfully, merge_cluster_witness
 from .._raft.gates import gate_reason
 from .._raft.observation import Observation
@@ -301,3 +303,37 @@ def raise_combined(failures: t.Sequence[BaseException]) -> None:
     if isinstance(first, OvnError) and others:
         raise type(first)(" ".join(str(error) for error in failures), **first.details) from first
     raise first
+
+
+# What the first database leaves of the time to the second one.
+_RESERVED, _RESERVED_SECONDS = 0.3, 30.0
+
+
+def roll_out_databases(
+    databases: t.Mapping[Database, DatabaseRollout],
+    deadline: Deadline,
+    progress: Progress,
+    *,
+    server: str,
+    check_mode: bool,
+) -> None:
+    """Roll out one database after the other. A failure of the first does not keep the second from its rounds. `server` is the API server's URL."""
+    failures: list[BaseException] = []
+    for left, database in zip(reversed(range(len(databases))), databases.values()):
+        try:
+            if check_mode:
+                database.simulate()
+            else:
+                rest = deadline.left()
+                share = deadline.within(rest - left * min(_RESERVED_SECONDS, rest * _RESERVED))
+                database.roll_out(share, deadline.seconds)
+        except (Unreachable, TimedOut) as e:
+            failures.append(e)
+            if server in str(e):
+                break  # without the API server the second one cannot be observed either
+        except OvnError as e:
+            failures.append(e)
+    for database in databases.values():
+        progress.steps += database.observed.steps
+        progress.warnings += database.warnings
+    raise_combined(failures)

@@ -6,21 +6,22 @@ write the status.
 from __future__ import annotations
 
 import contextlib
+import datetime
 import typing as t
 
-from .._api.names import Object
+from .._api.names import Object, labels
 from .._api.service_accounts import accounts_in_use, given_accounts
 from .._base.deadline import Deadline
 from .._base.errors import InvalidInput, OvnError, TimedOut, Unreachable
 from .._kubernetes.access_review import denied_accesses, missing_account_problem
 from .._kubernetes.client import Cluster
+from .._kubernetes.lease import RunLease, holder_identity
 from .._kubernetes.version import check_tokens, check_version
 from .._kubernetes.wait_tracker import Progress
 from .._manifests.hypervisors import CONTROLLER, OVS
 from .._manifests.image_contract import images_to_pull
 from .desired import DesiredHypervisors
 from .image_pull import pull_images, split_into_waves
-from .lease import run_lease
 from .metadata_agents import AGENTS, chassis_with_agent, warnings_of
 from .node_signing import NodeSigning
 from .objects import HypervisorObjects
@@ -32,6 +33,24 @@ from .settings import Chassis
 from .southbound import Registry, read_registry
 from .switch_to_own import SIGNING_ACCESSES, is_switch, network_warnings, switch_problems, without_granted
 from .wait import await_pods, await_registered
+
+# One run at a time: two with different specifications would overwrite each other's objects, as the same field manager.
+
+# One for the namespace, as its DaemonSets and ConfigMaps are. The Lease of a control plane there always ends with -run.
+LEASE = "ovn-hypervisors"
+
+
+def run_lease(cluster: Cluster, desired: DesiredHypervisors) -> RunLease:
+    holder = holder_identity(datetime.datetime.now(datetime.timezone.utc))
+    return RunLease(
+        cluster,
+        LEASE,
+        desired.namespace,
+        labels(desired.name),
+        holder,
+        break_lock=desired.break_lock,
+        subject="the hypervisors of this namespace",
+    )
 
 
 class Hypervisors:

@@ -21,14 +21,13 @@ from .._manifests.metadata_agent import METADATA_AGENT
 from .._manifests.status_rights import ADMISSION, CHASSIS_OBSERVER
 from .certificates import read_authorities
 from .desired import DesiredHypervisors, desired_from_params
-from .lease import run_lease
 from .metadata_agents import read_secret_version
 from .observed_state import RIGHTS, ObservedHypervisors, read_state
 from .ownership import OwnershipEvidence, orphaned_chassis
 from .plan import nodes_to_remove
 from .pods import COMPONENTS
 from .removal import ChassisRemoval
-from .run import Hypervisors
+from .run import Hypervisors, run_lease
 from .settings import recorded_nodes
 from .southbound import read_registry
 

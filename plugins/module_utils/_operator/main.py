@@ -21,7 +21,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 from .._api.names import API_VERSION
 from .._base.errors import OvnError
 from .._kubernetes.client import Cluster
-from .._kubernetes.leader import lead
+from .._kubernetes.lease import lead
 from .._kubernetes.watcher import Watched, Watcher
 from .operated_cluster import OperatedCluster, observe_resource
 from .status_writer import Metrics

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which endpoints have names instead of addresses: not every client resolves them. Pure."""
+"""Endpoints of databases: how they are written, which have names instead of addresses, and the first one that can answer a question."""
 
 from __future__ import annotations
 
@@ -8,8 +8,30 @@ import re
 import socket
 import typing as t
 
-from .._base.errors import InvalidInput
+from .._base.errors import Conflict, InvalidInput, OvnError, Unreachable
 from .._base.ip_addresses import canonical, canonical_host, literal
+
+_ANSWER = t.TypeVar("_ANSWER")
+
+
+def first_answer(questions: t.Iterable[t.Callable[[], _ANSWER]], database: str) -> _ANSWER:
+    """Return the result of the first call that does not fail; each asks one member of `database`, a title for messages.
+
+    A conflict is an answer, too, and so is `InvalidInput`. If all fail, raise the type of the first error with all messages.
+    """
+    errors: list[OvnError] = []
+    for question in questions:
+        try:
+            return question()
+        except (InvalidInput, Conflict):
+            raise
+        except OvnError as e:
+            errors.append(e)
+    if len(errors) == 1:
+        raise errors[0]
+    reasons = " ".join(map(str, errors)) or "No endpoint is given."
+    raise (type(errors[0]) if errors else Unreachable)(f"No server of the {database} database can be used. {reasons}")
+
 
 # Where an OVSDB server listens on the network: passive connection methods (ovsdb(7)) `pssl:PORT[:HOST]` and `ptcp:PORT[:HOST]`.
 

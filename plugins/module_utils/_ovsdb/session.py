@@ -12,8 +12,7 @@ import typing as t
 
 from .._base.deadline import Deadline
 from .._base.errors import Conflict, InvalidInput, Refused, TimedOut
-from .endpoint import Endpoint
-from .first_answer import first_answer
+from .endpoint import Endpoint, first_answer
 from .tls_files import TlsFiles
 from .wire import Connection, tls_context
 

@@ -17,10 +17,22 @@ from .._chassis.external_ids import flow_clear_delay
 from .._machine.systemd_sandbox import Sandbox, sandbox_settings
 from .cluster_source import machine_mappings, specification_of_resource
 from .endpoints import declared_endpoints, endpoints_of, is_managed, socket_of
-from .gateway_warnings import gateway_warnings
 from .hypervisor_units import controller_state, openvswitch_files, openvswitch_units, running_unit
 from .option_types import plain, read_options
 from .variables import Groups, Hostvars, Variables, backend_of, first_value, is_true, members_of
+
+# Gateways that take traffic and cannot pass it on: neither OVN nor Neutron says so. Pure.
+
+
+def gateway_warnings(host: str, mappings: t.Sequence[t.Mapping[str, t.Any]] | None) -> list[str]:
+    """Return what a gateway lacks. `mappings` is an option of the role; None leaves them to somebody else. Of ports of their bridges `ovn_chassis` warns."""
+    if mappings:
+        return []
+    return [
+        f"{host} is a gateway (group ovn_gateways, or ovn_hypervisor_gateway) without a bridge mapping: routers that are scheduled there reach no provider "
+        "network. Declare ovn_hypervisor_bridge_mappings, unless somebody else sets ovn-bridge-mappings there, or let it be no gateway."
+    ]
+
 
 PREFIX = "ovn_hypervisor_"
 

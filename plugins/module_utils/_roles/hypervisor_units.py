@@ -6,7 +6,6 @@ from __future__ import annotations
 import typing as t
 
 from .._base.tls_options import file_arguments
-from .._chassis.command_line import controller_command
 from .._daemons.flow_restore import SCRIPT
 from .._machine.distributions import DEBIAN_OPENVSWITCH
 from .._machine.systemd_sandbox import (
@@ -70,7 +69,7 @@ def controller_state(
     socket = database.partition(":")[2]
     sandbox = sandbox_settings(Sandbox(files=[*tls_files, socket], capabilities=["CAP_NET_ADMIN"]))
     tls = file_arguments(tls_files) if names_files else []
-    command = " ".join(controller_command(program, database, CONTROLLER_LOG, pid_file, tls))
+    command = " ".join(_controller_command(program, database, CONTROLLER_LOG, pid_file, tls))
     return {"command": command, "sandbox": sandbox, "revision": sandbox_revision(command, sandbox)}
 
 
@@ -142,3 +141,20 @@ ExecStop=-ip address delete {address} dev {bridge}
 [Install]
 WantedBy=ovs-vswitchd.service
 """
+
+
+def _controller_command(
+    program: str, database: str, log_file: str, pid_file: str, tls: t.Sequence[str] = ()
+) -> list[str]:
+    """Return the program and its arguments. `database` is that of Open vSwitch, `tls` are arguments for TLS."""
+    return [
+        program,
+        database,
+        "-vconsole:off",
+        "-vsyslog:err",
+        "-vfile:info",
+        "--no-chdir",
+        f"--log-file={log_file}",
+        f"--pidfile={pid_file}",
+        *tls,
+    ]

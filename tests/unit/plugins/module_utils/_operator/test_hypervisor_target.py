@@ -12,15 +12,17 @@ import yaml
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.hypervisor_clusters import KubeconfigSecret
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
-from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._operator.hypervisor_target import (
     Claims,
+    endpoints_of,
     identity,
     node_extract,
     read_kubeconfig,
     request_extract,
     secrets_of,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._operator.target import Waiting
 
 NODE: dict[str, t.Any] = {
     "metadata": {"name": "a", "uid": "1", "labels": {"rack": "1"}, "annotations": {"ovn.c5c3.io/gateway": "true"}},
@@ -169,3 +171,32 @@ def test_unusable_kubeconfig_is_reported(given: t.Any, told: str) -> None:
     assert "secret" not in str(error.value).replace("Secret", "").replace("kubeconfigSecretRef", "").replace(
         "serviceaccount", ""
     )
+
+
+CLUSTER: dict[str, t.Any] = {
+    "metadata": {"name": "ovn", "namespace": "net", "uid": "1", "generation": 2},
+    "status": {
+        "conditions": [
+            {"type": "UpToDate", "status": "True", "observedGeneration": 2},
+            {"type": "Reconciled", "status": "True"},
+        ],
+        "endpoints": {"southbound": "ssl:a:2,ssl:b:2", "northbound": "ssl:a:1"},
+        "northbound": {"members": []},
+    },
+}
+SPEC = {"southbound": {"service": {"type": "NodePort"}}}
+
+
+def test_endpoints_of_the_generation() -> None:
+    spec = parse_spec(SPEC, name="ovn", namespace="net")
+    assert endpoints_of(CLUSTER, spec) == (["ssl:a:2", "ssl:b:2"], ["ssl:a:1"])
+    later = copy.deepcopy(CLUSTER)
+    later["metadata"]["generation"] = 3
+    with pytest.raises(Waiting, match="control plane of OVNCluster ovn is rolled out first"):
+        endpoints_of(later, spec)
+    without = copy.deepcopy(CLUSTER)
+    without["status"]["endpoints"] = {}
+    with pytest.raises(Waiting, match="no Southbound endpoints yet"):
+        endpoints_of(without, spec)
+    with pytest.raises(InvalidInput, match=r"southbound\.service\.type of OVNCluster ovn is ClusterIP"):
+        endpoints_of(CLUSTER, parse_spec({}, name="ovn", namespace="net"))

@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.hypervisor import (
     find_control_plane,
+    gateway_warnings,
     machine_state,
     outdated_units,
     unmasked_units,
@@ -381,3 +382,17 @@ def test_a_gateway_is_warned_of_and_no_other_host() -> None:
         "h1 is a gateway (group ovn_gateways, or ovn_hypervisor_gateway) without a bridge mapping"
     ]
     assert machine_state({**MACHINE, "gateway": False})["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    ("mappings", "expected"),
+    [
+        pytest.param([{"physical_network": "physnet1", "bridge": "br-ex"}], "", id="a mapping"),
+        pytest.param([], "without a bridge mapping", id="no mapping"),
+        pytest.param(None, "unless somebody else sets ovn-bridge-mappings", id="mappings are left alone"),
+    ],
+)
+def test_what_a_gateway_lacks(mappings: list[dict[str, t.Any]] | None, expected: str) -> None:
+    warnings = gateway_warnings("gw1", mappings)
+    assert bool(warnings) is bool(expected)
+    assert all(expected in text for text in warnings)

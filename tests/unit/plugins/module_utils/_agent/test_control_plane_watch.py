@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._agent.relay_watch import lasting_problems, relay_problem
+from ansible_collections.c5c3.ovn.plugins.module_utils._agent.control_plane_watch import (
+    lasting_problems,
+    relay_problem,
+)
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Unreachable
 from ansible_collections.c5c3.ovn.plugins.module_utils._ovsdb.server import ServerRow
 

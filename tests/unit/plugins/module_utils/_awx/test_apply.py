@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._awx.nodes import Link, foreign_links, link_steps, own_links
+from ansible_collections.c5c3.ovn.plugins.module_utils._awx.apply import Link, foreign_links, link_steps, own_links
 
 ORDER = ["check", "approve", "run", "verify"]
 WANTED: set[Link] = {(a, b, "success_nodes") for a, b in zip(ORDER, ORDER[1:])}

@@ -8,7 +8,7 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.answer import Answer
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.contents import Contents
-from ansible_collections.c5c3.ovn.plugins.module_utils._report.again import (
+from ansible_collections.c5c3.ovn.plugins.module_utils._report.databases import (
     databases_to_read_again,
     is_northd_connecting,
     what_to_ask_again,
