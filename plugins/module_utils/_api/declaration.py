@@ -97,7 +97,7 @@ def declare(schema: Schema, read: Reader | None = None, *, required: bool = Fals
 
 
 def part(kind: type[FieldsClass], description: str, *rules: Schema, given: bool = False) -> Metadata:
-    """Return the metadata of a group of fields. If it is not given, each of its fields is what `declare` says. `rules` and `given` as in `fields.record`."""
+    """Return the metadata of a group of fields. If it is not given, each of its fields is what `declare` says. `rules` and `given` as in `record`."""
     return {**declare(schema_of(kind, description, *rules, given=given), reader(kind)), "absent": {}}
 
 
@@ -107,7 +107,7 @@ def optional_part(kind: type[FieldsClass], description: str, *rules: Schema) -> 
 
 
 def schema_of(kind: type[FieldsClass], description: str, *rules: Schema, given: bool = False) -> Schema:
-    """Return the record of all fields of the class, in their order; `rules` and `given` as in `fields.record`."""
+    """Return the record of all fields of the class, in their order; `rules` and `given` as in `record`."""
     declared = {key_of(own.name): own.metadata for own in _fields(kind)}
     required = [key for key, metadata in declared.items() if metadata["required"]]
     properties = {key: metadata["schema"] for key, metadata in declared.items()}
@@ -115,7 +115,7 @@ def schema_of(kind: type[FieldsClass], description: str, *rules: Schema, given: 
 
 
 def read(kind: type[D], value: t.Mapping[str, t.Any], path: str, **others: t.Any) -> D:
-    """Return an object of the class from what `validation.complete` returned for its schema; `others` are the attributes without one."""
+    """Return an object of the class from what `schema_validator.py:complete` returned for its schema; `others` are the attributes without one."""
     attributes = {}
     for own in _fields(kind):
         content = value.get(key_of(own.name), own.metadata["absent"])

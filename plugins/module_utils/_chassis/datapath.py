@@ -23,7 +23,7 @@ from .lookup import read_tables
 from .provider_networks import INTERFACE_COLUMNS, PORT_COLUMNS, bridge_ports, outward_problems
 from .text import read_bridge_mappings
 
-# The datapath of a hypervisor: whether it loses packets while its daemons look healthy. Pure; `datapath_reader.py` reads the facts.
+# The datapath of a hypervisor: whether it loses packets while its daemons look healthy. Pure.
 
 Row = t.Mapping[str, t.Any]
 _ZONES = re.compile(r"^\s*CT zone: (Yes|No)\s*$", re.MULTILINE)

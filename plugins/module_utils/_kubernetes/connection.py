@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The connection to one API server: every request has a time limit, is counted, and fails with an `OvnError`.
-Only this file imports kubernetes and kubernetes.core; quantity.py takes a function of the former for itself.
+Only this file imports kubernetes and kubernetes.core.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ Result = t.Mapping[str, t.Any]
 
 @dataclasses.dataclass(frozen=True)
 class ReportFinding:
-    """A problem or a warning. `code` is one of codes.py; `fixed_in` the release without the fault that a warning is about, else empty."""
+    """A problem or a warning. `code` is in `PROBLEMS` or `WARNINGS`; `fixed_in` the release without the fault that a warning is about, else empty."""
 
     code: str
     message: str
