@@ -84,7 +84,7 @@ OFFERED = {
     ),
     "rotate": Offer(
         "rotate certificates",
-        asks=("ovn_pki_rotate", "ovn_pki_renew"),
+        asks=("ovn_pki_rotate",),
         check=True,
         approval="All certificates are replaced, and the CAs unless only a renewal is asked for. Clients of a former CA lose their access in the last phase.",
     ),

@@ -35,7 +35,7 @@ class ActionModule(PkiAction):
 
     def _move(self, plan: HostPlan, options: SigningOptions) -> dict[str, t.Any]:
         rotates: t.Sequence[AuthorityName] = plan.authority["rotates"]
-        rotation = plan.options.ca_rotation
+        rotation = plan.options.phase
         if rotation == "prepare":
             return self._create(options, "next", {name: [] for name in rotates if not plan.files[name].get("next")})
         changed = False

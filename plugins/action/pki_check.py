@@ -38,7 +38,7 @@ class ActionModule(LookAction):
                     plan, answers, {host: one for _look, found in states for host, one in found.items()}
                 )
             }
-        if purpose == "moved" and plan.options.ca_rotation == "finish":
+        if purpose == "moved" and plan.options.phase == "finish":
             if looks == Looks([], []):  # no CA has a former one
                 return {}
             secrets = {host: one for _look, found in states for host, one in found.items()}
@@ -57,11 +57,11 @@ class ActionModule(LookAction):
     def _check(self, plan: HostPlan, look: ClusterLook, found: Trust, clusters: ClusterSecrets) -> None:
         members: list[str] = []
         # A machine that is not ready is named first.
-        check_issuer(look.authority, plan.options.ca_rotation, found, ())
+        check_issuer(look.authority, plan.options.phase, found, ())
         if look.members:
             listings = [*clusters.pods(look.hosts), *clusters.stateful_sets(look.hosts)]
             members = unready_members(listings, clusters.secrets(look.hosts), look.issuer)
-        check_issuer(look.authority, plan.options.ca_rotation, found, members)
+        check_issuer(look.authority, plan.options.phase, found, members)
 
     def _evidence(self, plan: HostPlan, answers: list[dict[str, t.Any]], secrets: t.Mapping[str, Variables]) -> Trust:
         """Return what hosts trust; `ovn_pki_evidence` is what the machines of the run have answered."""

@@ -56,7 +56,7 @@ class ActionModule(PkiAction):
         ]
         in_pods = plan.desired["backend"] == "kubernetes"
         if not self.check_mode:
-            may_wait = in_pods or options.ca_rotation != "none"
+            may_wait = in_pods or options.phase != "none"
             has_issuer = bool(authority["issuer"])
             self.refuse(
                 clients_problem(waiting, self.host, options.ca_directory, has_issuer=has_issuer, may_wait=may_wait)

@@ -39,8 +39,7 @@ class ActionModule(PkiAction):
             "rotates": bool(authority["rotates"]),
             "missing": authority["missing"],
             "retires_node_authorities": plan.retires_node_authorities,
-            "warns": authority["former_layout"] and plan.options.ca_rotation == "none",
-            "packages": plan.options.packages,
+            "warns": authority["former_layout"] and plan.options.phase == "none",
             # Without a CA, and while one is rotated, there is always something to do.
             "due": plan.moves_authorities or (compared is not None and any(one["due"] for one in compared)),
         }

@@ -9,9 +9,9 @@ import typing as t
 from ..module_utils._pki import files
 from ..module_utils._roles.former_nodes import check_rotation, next_note, phase_note, remaining_message, rotation_plan
 from ..module_utils._roles.option_types import Specification
-from ..module_utils._roles.pki import clusters_with_node_certificates
+from ..module_utils._roles.pki import CERTIFICATES, clusters_with_node_certificates
 from ..module_utils._roles.pki_plan import HostPlan, check_introduction
-from ..module_utils._roles.variables import Overlaid, is_true, members_of
+from ..module_utils._roles.variables import Overlaid, members_of
 from ..plugin_utils._pki_action import PkiAction
 
 _FILE = "rotation.json"
@@ -51,8 +51,8 @@ class ActionModule(PkiAction):
         has_clients = bool(plan.clients()) or any(
             "ovn_metadata_agent_nova_host" in self.hostvars[host] for host in members_of(self.groups, "ovn_hypervisors")
         )
-        if is_true(self.variables, "ovn_pki_renew"):
-            found: dict[str, t.Any] = {"phases": ["none"], "rotate": ["central", "chassis"], "last": True}
+        if not plan.rotated:
+            found: dict[str, t.Any] = {"phases": ["none"], "rotate": [CERTIFICATES], "last": True}
         else:
             check = self.check_mode
             found = rotation_plan(note, plan.files, rotates, has_clients=has_clients, check_mode=check)

@@ -37,7 +37,7 @@ class NeutronAction(RoleAction, abc.ABC):
             return {}
         base = first_value(self.variables, "inventory_dir", "playbook_dir")
         authority = first_value(self.variables, "ovn_pki_ca_directory", default=f"{base}/ovn-pki.cfg")
-        directory = first_value(self.variables, _DIRECTORY, "ovn_pki_clients_directory", default=f"{authority}/clients")
+        directory = first_value(self.variables, _DIRECTORY, default=f"{authority}/clients")
         directory = os.path.expanduser(os.path.expandvars(directory))
         names = {
             "private_key": "neutron-key.pem",

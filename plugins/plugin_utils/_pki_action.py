@@ -32,7 +32,7 @@ class PkiAction(RoleAction, abc.ABC):
 
     def plan(self) -> HostPlan:
         """Return what the options of this host and the CAs mean together, as they are now."""
-        options = self.options(PlanOptions, alone=True, **self._directories())
+        options = self.options(PlanOptions, alone=True, **self._ca_directory())
         texts: dict[str, dict[str, str]] = {
             name: {str(phase): self._read_file(directory.certificate(phase)) for phase in _PHASES}
             for name, directory in ((name, self._directory(options.ca_directory, name)) for name in AUTHORITIES)
@@ -40,14 +40,13 @@ class PkiAction(RoleAction, abc.ABC):
         return HostPlan(self.host, self.variables, self.hostvars, self.groups, options, texts)
 
     def signing_options(self) -> SigningOptions:
-        return self.options(SigningOptions, **self._directories())
+        return self.options(SigningOptions, **self._ca_directory())
 
-    def _directories(self) -> dict[str, t.Any]:
-        """Return the directories whose defaults follow from the inventory."""
+    def _ca_directory(self) -> dict[str, t.Any]:
+        """Return the directory whose default follows from the inventory."""
         beside = str(first_value(self.variables, "inventory_dir", "playbook_dir"))
         ca_directory = str(first_value(self.variables, "ovn_pki_ca_directory", default=f"{beside}/{CA_DIRECTORY}"))
-        clients = str(first_value(self.variables, "ovn_pki_clients_directory", default=f"{ca_directory}/clients"))
-        return {"ovn_pki_ca_directory": ca_directory, "ovn_pki_clients_directory": clients}
+        return {"ovn_pki_ca_directory": ca_directory}
 
     def directory_of(self, options: SigningOptions, authority: AuthorityName) -> AuthorityDirectory:
         """Return the files of a CA on the control node."""

@@ -126,7 +126,7 @@ def test_what_runs_record_complete_and_remove(lists: Lists) -> None:
     assert lists.all() == first
 
     # A renewal of one host, by a run for that host alone
-    lists.pki("hypervisors", "--limit", "h1", ovn_pki_renew=True)
+    lists.pki("hypervisors", "--limit", "h1", ovn_pki_rotate="certificates")
     renewed = lists.all()
     assert {name for name, one in renewed.items() if one != first[name]} == {"chassis h1"}
 
@@ -200,7 +200,7 @@ def test_the_certificate_of_neutron_counts_when_its_hosts_have_it(lists: Lists) 
     assert list(run(handed_out=False)) == ["client operator"]
     first = run(handed_out=True)
     assert list(first) == CLIENTS
-    renewed = run(handed_out=False, ovn_pki_renew=True)
+    renewed = run(handed_out=False, ovn_pki_rotate="certificates")
     assert {name for name in CLIENTS if renewed[name] != first[name]} == {"client operator"}
     assert run(handed_out=True)["client neutron"] != first["client neutron"]
 

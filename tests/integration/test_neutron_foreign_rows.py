@@ -34,7 +34,7 @@ def test_repair_is_refused_beside_rows_of_others(short_dir: pathlib.Path, raft_c
     host = {
         "ovn_northbound_endpoints": clusters["northbound"].endpoints,
         "ovn_neutron_southbound_endpoints": clusters["southbound"].endpoints,
-        "ovn_pki_clients_directory": str(clients),
+        "ovn_pki_ca_directory": str(clients.parent),
         "ovn_neutron_directory": str(directory / "ovn"),
         "ovn_neutron_config_file": str(config),
         "ovn_neutron_group": "root",

@@ -45,7 +45,7 @@ class Machine:
     """A host where Neutron runs, and a control node that issues its certificate with the CA of the databases."""
 
     def __init__(self, root: pathlib.Path, authority: Pki, endpoints: t.Mapping[str, list[str]]) -> None:
-        self.root, self.clients, programs = root, root / "clients", root / "bin"
+        self.root, self.clients, programs = root, root / "pki/clients", root / "bin"
         programs.mkdir()
         (programs / "systemctl").write_text(SYSTEMCTL)
         (programs / "systemctl").chmod(0o755)
@@ -55,7 +55,7 @@ class Machine:
             "ovn_address": "127.0.0.1",
             "ovn_pki_ca": {"certificate": certificate, "private_key": private_key},
             "ovn_pki_ca_directory_is_kept": True,
-            "ovn_pki_clients_directory": str(self.clients),
+            "ovn_pki_ca_directory": str(self.clients.parent),
             "ovn_central_config_directory": str(root / "central"),
             "ovn_northbound_endpoints": endpoints["northbound"],
             "ovn_neutron_southbound_endpoints": endpoints["southbound"],

@@ -53,7 +53,7 @@ class Cloud:
             "ovn_backend": "kubernetes",
             "ovn_kubeconfig": self.server.kubeconfig,
             "ovn_neutron_namespace": self.namespace,
-            "ovn_pki_clients_directory": str(self.clients),
+            "ovn_pki_ca_directory": str(self.clients.parent),
             "ovn_neutron_helm_file": str(self.helm),
             **({} if central else {**ENDPOINTS, "ovn_neutron_ask_databases": False}),
             **variables,
@@ -126,7 +126,7 @@ def test_check_mode_foresees_the_secrets_of_a_certificate_that_the_same_run_issu
         "ovn_namespace": cloud.namespace,
         "ovn_pki_ca": {"certificate": certificate, "private_key": private_key},
         "ovn_pki_ca_directory_is_kept": True,
-        "ovn_pki_clients_directory": str(cloud.clients),
+        "ovn_pki_ca_directory": str(cloud.clients.parent),
         "ovn_pki_clients": [{"name": "neutron", "secret": "central-neutron"}],
     }
     hosts, written = ("cloud", "control-plane"), "Issue the certificate of each client"

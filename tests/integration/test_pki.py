@@ -166,11 +166,11 @@ def test_a_lost_ca_is_never_replaced_silently(ready: Site) -> None:
         message = ready.refuse(*arguments).message
         assert "c1" in message
         assert "ovn_pki_ca.certificate" in message
-        assert "ovn_pki_new_ca" in message
+        assert "ovn_pki_ca_rotation=lost_key" in message
         assert not (ready.ca / "ca.pem").exists()
 
     # Declared: the new CA becomes known first, certificates follow in the next run.
-    ready.apply(ovn_pki_new_ca=True)
+    ready.apply(ovn_pki_ca_rotation="lost_key")
     assert ready.serials() == before
     for host in ("c1", "h1"):
         assert ready.bundle(host) == [ready.authority(), former]
@@ -287,7 +287,7 @@ def test_what_a_hypervisor_trusts_reaches_nobody_else(ready: Site, short_dir: pa
         bundle.write(pathlib.Path(foreign.ca_certificate).read_text())
     former = ready.authority()
     shutil.rmtree(ready.ca)
-    ready.run(ovn_pki_new_ca=True)  # h1 itself is refused: its bundle has more than was declared
+    ready.run(ovn_pki_ca_rotation="lost_key")  # h1 itself is refused: its bundle has more than was declared
     assert set(ready.bundle("c1")) == {ready.authority(), former}
 
 

@@ -286,16 +286,16 @@ def test_a_rotation_goes_on_where_it_was_cut_off(ready: Site, serve: t.Callable[
     changed = {pair for pair, serial in ready.serials_of(PAIRS).items() if serial != serials[pair]}
     assert changed == {pair for pair in PAIRS if pair[1] == "chassis"}
     serials = ready.serials_of(PAIRS)
-    assert rotate(ready, ovn_pki_renew=True).code == 0
+    assert rotate(ready, ovn_pki_rotate="certificates").code == 0
     assert not set(ready.serials_of(PAIRS).values()) & set(serials.values())
     ready.check_issuers()
 
 
 def test_a_rotation_looks_at_every_host_before_it_begins(ready: Site) -> None:
-    ready.variables["h1"]["ovn_pki_owner"] = "{{ nowhere }}"
+    ready.variables["h1"]["ovn_pki_group"] = "{{ nowhere }}"
     refused = rotate(ready)
     assert refused.code != 0
-    assert "ovn_pki_owner" in refused.message
+    assert "ovn_pki_group" in refused.message
     assert not (ready.ca / "rotation.json").exists()
 
 

@@ -254,13 +254,16 @@ def test_options_for_machines_refuse_a_control_plane_in_pods_before_its_certific
 def test_a_value_that_is_not_allowed_is_one_line(play: t.Callable[..., tuple[int, str]]) -> None:
     """Option, value and what is allowed, before anything is done. What cannot be read yet is left to the task that reads it."""
     groups = {"ovn_central": HOST, "ovn_hypervisors": HOST}
-    options = {"ovn_central_log_level": "inof", "ovn_wait_timeout": "soon", "ovn_pki_renew": ""}
+    options = {"ovn_central_log_level": "inof", "ovn_wait_timeout": "soon", "ovn_pki_ca_directory_is_kept": ""}
     later = {"ovn_central_election_timer": "{{ found_by_a_later_task }}"}
     code, output = play("site", groups, **options, **later)
     assert code == 2, output
     assert 'ovn_central_log_level of 192.0.2.1 is "inof", which is not allowed: give one of ' in output
     assert 'ovn_wait_timeout of 192.0.2.1 is "soon", which is not allowed: give an integer.' in output
-    assert "ovn_pki_renew of 192.0.2.1 is empty, which is not allowed: give true or false, or leave it out." in output
+    assert (
+        "ovn_pki_ca_directory_is_kept of 192.0.2.1 is empty, which is not allowed: give true or false, or leave it out."
+        in output
+    )
     assert "ovn_central_election_timer" not in output
     assert len(output) < 2000, output
 

@@ -72,7 +72,7 @@ def reasons_for_new_pair(pair: Pair, desired: DesiredCertificate, now: datetime.
         reasons.append(RenewalReason("key_mismatch", "the private key does not belong to the certificate"))
     reasons += _differences(pair.leaf, desired)
     if desired.renew:
-        reasons.append(RenewalReason("renewal_declared", "the renewal is declared (ovn_pki_renew)"))
+        reasons.append(RenewalReason("renewal_declared", "the renewal is declared (ovn_pki_rotate=certificates)"))
     return [*reasons, *_validity_reasons(pair.leaf, desired.renew_before_days, now)]
 
 

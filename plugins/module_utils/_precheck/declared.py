@@ -16,6 +16,7 @@ from .._machine.package_plan import desired_versions
 from .._roles.cluster_source import encapsulation_types_of, with_resource
 from .._roles.endpoints import declared_endpoints, is_managed, socket_of
 from .._roles.firewall import needed_packages
+from .._roles.packages import LIBRARY
 from .._roles.variables import Groups, Hostvars, Variables, backend_of, first_value, is_true, members_of
 
 CENTRAL_PORTS = ports_between("central", "central")
@@ -190,9 +191,7 @@ def _library_packages(variables: Variables) -> tuple[str, ...]:
         issues = is_true(variables, "ovn_tls", default=True)
     except InvalidInput:  # the roles say so
         return ()
-    given = variables.get("ovn_pki_packages")
-    names = ["python3-cryptography"] if given in (None, "") else as_list(given)
-    return _in_versions(names, variables) if issues else ()
+    return _in_versions([LIBRARY], variables) if issues else ()
 
 
 def _repository(variables: Variables) -> tuple[str, ...]:

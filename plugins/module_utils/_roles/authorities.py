@@ -16,7 +16,7 @@ from .._base.inventory import as_list
 from .._kubernetes.compare import with_hash
 from .._manifests.ca_bundle import authorities_manifest
 from .._pki.issuing import AuthorityName
-from .pki import has_node_certificates, is_present, secret_of, trusts_secret
+from .pki import CERTIFICATES, has_node_certificates, is_present, rotation_phase, secret_of, trusts_secret
 from .variables import Backend, Variables, first_value
 
 # The ConfigMap with the CAs for nodes with certificates of their own: it has to follow the Secret, or a rotation would cut these nodes off. Pure.
@@ -70,11 +70,15 @@ def given_authority(variables: Variables, authority: AuthorityName) -> Variables
 
 
 def rotated_authorities(given: t.Any) -> list[AuthorityName]:
-    """Return which CAs the phases of a rotation are for; `InvalidInput` for another name."""
+    """Return which CAs the phases of a rotation are for, none if only certificates are replaced; `InvalidInput` for another name."""
     names = as_list(given if given is not None and given != "" else AUTHORITIES)
+    if names == [CERTIFICATES]:
+        return []
     wrong = [name for name in names if name not in AUTHORITIES]
     if wrong or not names:
-        raise InvalidInput(f'ovn_pki_rotate is "{", ".join(names)}". Give central, chassis or both.')
+        raise InvalidInput(
+            f'ovn_pki_rotate is "{", ".join(names)}". Give central, chassis or both, or certificates alone.'
+        )
     return [name for name in AUTHORITIES if name in names]
 
 
@@ -127,7 +131,7 @@ def authority(
     although they should have a CA of their own.
     """
     makes_chassis_ca = chassis_ca is True
-    rotation = str(first_value(variables, "ovn_pki_ca_rotation", default="none"))
+    rotation = rotation_phase(first_value(variables, "ovn_pki_ca_rotation"))
     rotated = rotated_authorities(variables.get("ovn_pki_rotate"))
     given, chassis_given = given_authority(variables, "central"), given_authority(variables, "chassis")
     extra = str(given.get("bundle_extra") or "")

@@ -64,11 +64,14 @@ class SigningOptions:
 
     ca_directory: str
     ca_directory_is_kept: bool
-    ca_validity_days: int
     validity_days: int
     renew_before_days: int
     ca: dict[str, t.Any] = dataclasses.field(repr=False)
     chassis_ca: dict[str, t.Any] = dataclasses.field(repr=False)
+
+    @property
+    def ca_validity_days(self) -> int:
+        return int(self.ca.get("validity_days") or 3650)
 
     def given_key(self, authority: AuthorityName) -> str:
         return str((self.ca if authority == "central" else self.chassis_ca).get("private_key") or "")
@@ -113,7 +116,7 @@ def signing_problem(
     if not has_key:
         return (
             f"{ca_directory} on the control node has ca.pem, but not ca-key.pem, so nothing can be signed. Restore the key. When it is lost for good, "
-            "rename ca.pem to previous-ca.pem there and declare a new CA with ovn_pki_new_ca=true."
+            "rename ca.pem to previous-ca.pem there and declare a new CA with ovn_pki_ca_rotation=lost_key."
         )
     if renew_before >= validity:
         return (
@@ -139,7 +142,7 @@ def ca_directory_problem(
         return (
             f"The control node is a container ({', '.join(found)}), and the keys of ovn_pki_clients would be created in it, in {directory}. When the "
             "container ends, they are lost, and each run would issue others. Nothing was created. Mount a directory that outlives the container, set "
-            "ovn_pki_clients_directory to it and ovn_pki_ca_directory_is_kept to true; or issue the certificates of clients elsewhere."
+            "ovn_pki_ca_directory to it and ovn_pki_ca_directory_is_kept to true; or issue the certificates of clients elsewhere."
         )
     return (
         f"The control node is a container ({', '.join(found)}), and the CA would be created in it, in {directory}. When the container ends, the key of "

@@ -17,7 +17,7 @@ from .._manifests.ca_bundle import FOLDER_VARIABLE, ISSUER_VARIABLE, environment
 from .._pki.issuing import AuthorityName
 from .authorities import AUTHORITIES, Files, given_authority, rotated_authorities
 from .endpoints import Listener, endpoints_of
-from .variables import Hostvars, Variables, first_value, is_true
+from .variables import Hostvars, Variables, first_value
 
 # The playbook rotate: which phases are left, and what each listener has to serve between them. Pure.
 
@@ -62,9 +62,9 @@ def check_rotation(
             f"The CAs are not rotated: ovn_pki_ca_rotation is {rotation}, and this playbook runs all three phases. Leave the option out, or run c5c3.ovn.site "
             "with it. Nothing was changed."
         )
-    if is_true(variables, "ovn_pki_renew"):
-        return
     names = rotated_authorities(rotates)
+    if not names:
+        return
     ours = {
         name: bool(files[name].get("active"))
         and not str(given_authority(variables, name).get("certificate") or "").strip()

@@ -193,7 +193,7 @@ def missing_files_problem(host: str, missing: t.Sequence[str]) -> str:
         return ""
     return (
         f"{host} cannot get the certificate of neutron: {', '.join(missing)} is not on the control node. Give ovn_pki_clients the entry neutron and run "
-        "c5c3.ovn.neutron, which has it issued, or name the directory as ovn_pki_clients_directory. Nothing was changed."
+        "c5c3.ovn.neutron, which has it issued, or name its directory as ovn_pki_ca_directory. Nothing was changed."
     )
 
 

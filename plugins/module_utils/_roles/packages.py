@@ -11,6 +11,7 @@ from .._machine.distributions import PACKAGES, source_file
 from .._machine.package_plan import Package, Policy, mixed_versions, plan_packages, unmatched_keys
 from .variables import Variables, is_true
 
+LIBRARY = "python3-cryptography"  # what the role ovn_pki installs on machines that lack it
 _OF_ROLES = ("ovn_central_distribution", "ovn_hypervisor_distribution")  # with their packages
 
 
@@ -52,7 +53,7 @@ def packages_plan(
     """
     hold = None if options.hold == "" else is_true({"ovn_packages_hold": options.hold}, "ovn_packages_hold")
     desired = found["desired"]
-    given = [variables.get("ovn_pki_packages"), *((variables.get(role) or {}).get("packages") for role in _OF_ROLES)]
+    given = [LIBRARY, *((variables.get(role) or {}).get("packages") for role in _OF_ROLES)]
     role_packages = [name for packages in given for name in as_list(packages or [])]
     known = [*PACKAGES, *role_packages, *desired, *found["packages"]]
     source = source_file(options.repository, source_directory)

@@ -23,6 +23,8 @@ from .variables import (
 )
 
 Certificate = t.Literal["central", "chassis"]
+LOST_KEY: t.Final = "lost_key"  # the value of ovn_pki_ca_rotation that permits a new CA beside one that hosts trust
+CERTIFICATES: t.Final = "certificates"  # what ovn_pki_rotate replaces if it is no CA
 
 # Where the certificate of a chassis is if the options of the role ovn_hypervisor do not say it
 CHASSIS_FILES = {"private_key": "chassis-key.pem", "certificate": "chassis-cert.pem", "ca_certificate": "ca.pem"}
@@ -56,10 +58,14 @@ class CertificateOptions:
     subject_alt_names: list[str]
     directory: str
     cluster_name: str
-    ca_rotation: str
-    new_ca: bool
+    rotation: str
     renew: bool
     secret: Secret
+
+
+def rotation_phase(rotation: t.Any) -> str:
+    """Return the phase in which the option ovn_pki_ca_rotation moves the files of the CAs. Without their key there is nothing to move."""
+    return "none" if rotation in ("", LOST_KEY) else str(rotation)
 
 
 def certificate_of(host: str, groups: Groups) -> Certificate:
@@ -95,7 +101,7 @@ def secret_of(variables: Variables) -> Secret:
         kubeconfig=first_value(variables, "ovn_kubeconfig"),
         context=str(first_value(variables, "ovn_context")),
         namespace=str(first_value(variables, "ovn_namespace", default="ovn-system")),
-        name=str(first_value(variables, "ovn_pki_kubernetes_secret", default=named or usual)),
+        name=str(named or usual),
         given=is_true(variables, "ovn_pki_kubernetes_secret_given", default=bool(named) or issued),
     )
 
@@ -149,9 +155,8 @@ def options_of(variables: Variables, hostvars: Hostvars, groups: Groups, host: s
         subject_alt_names=as_list(names),
         directory=str(first_value(variables, "ovn_pki_directory", default=DIRECTORY)),
         cluster_name=_cluster_name(variables),
-        ca_rotation=str(first_value(variables, "ovn_pki_ca_rotation", default="none")),
-        new_ca=is_true(variables, "ovn_pki_new_ca"),
-        renew=is_true(variables, "ovn_pki_renew"),
+        rotation=str(first_value(variables, "ovn_pki_ca_rotation", default="none")),
+        renew=CERTIFICATES in as_list(first_value(variables, "ovn_pki_rotate")),
         secret=secret,
     )
 
@@ -312,10 +317,9 @@ def desired_state(variables: Variables, hostvars: Hostvars, groups: Groups, host
             "extended_key_usage": _usage(options),
             **({"client_ca_certificate": f"{options.directory}/relay-ca.pem"} if has_relay_bundle else {}),
             "renew": options.renew,
-            "renew_on_issuer_change": options.ca_rotation != "prepare" and not options.new_ca,
-            "remove_authorities": options.ca_rotation == "finish",
+            "renew_on_issuer_change": options.rotation not in ("prepare", LOST_KEY),
+            "remove_authorities": options.rotation == "finish",
         },
-        "new_ca": options.new_ca,
         "cluster_name": options.cluster_name,
         "secret": {
             "namespace": options.secret.namespace,

@@ -35,7 +35,6 @@ class _Client:
 def desired_clients(
     clients: t.Any,
     directory: str,
-    ca_directory: str,
     cluster_name: str = "ovn",
     hostvars: Hostvars | None = None,
     groups: Groups | None = None,
@@ -44,16 +43,12 @@ def desired_clients(
     """Return each client with `name`, `pair` (options of `ovn_certificate`: its files on the control node, its names), `access` and `secret` (in Kubernetes).
 
     `clients` is a list, whose entries are names or dictionaries, or a text with names and commas; empty means none. `InvalidInput`: something else, a name
-    that is none or comes twice, the common name of a chassis, or files in the place of the CA. `chassis_ca`: chassis have a CA of
+    that is none or comes twice, or the common name of a chassis. `chassis_ca`: chassis have a CA of
     their own (`pki.chassis_service`).
     """
     entries = _entries(clients)
     if not entries:
         return []
-    if os.path.normpath(directory) == os.path.normpath(ca_directory):
-        raise InvalidInput(
-            f"ovn_pki_clients_directory is the directory of the CA ({ca_directory}), whose ca.pem would be replaced. Give another directory."
-        )
     found = [_desired(entry, directory, cluster_name) for entry in entries]
     chassis = _chassis_names(hostvars or {}, groups or {})
     for number, client in enumerate(found):

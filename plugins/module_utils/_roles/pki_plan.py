@@ -10,7 +10,7 @@ import typing as t
 from .._base.errors import Refused
 from .._pki.issuing import AuthorityName
 from .authorities import Files, authorities, pair_options, rotated_authorities
-from .pki import DIRECTORY, Secret, desired_state, hosts_with_own_secret, neighbors, secret_of
+from .pki import DIRECTORY, LOST_KEY, Secret, desired_state, hosts_with_own_secret, neighbors, rotation_phase, secret_of
 from .pki_clients import desired_clients
 from .variables import Groups, Hostvars, Variables, first_value, hosts_by_backend, members_of
 
@@ -23,16 +23,22 @@ class PlanOptions:
     """The options of the role that say more than which certificate a host has. Keys of CAs are read where they sign."""
 
     renew_before_days: int
-    owner: str | None
     group: str | None
-    packages: list[str]
     ca_rotation: str
-    new_ca: bool
     ca_directory: str
     ca_directory_is_kept: bool
-    clients_directory: str
     ca: dict[str, t.Any] = dataclasses.field(repr=False)
     chassis_ca: dict[str, t.Any] = dataclasses.field(repr=False)
+
+    @property
+    def phase(self) -> str:
+        """Return the phase in which the CAs are moved."""
+        return rotation_phase(self.ca_rotation)
+
+    @property
+    def clients_directory(self) -> str:
+        """Return where the files of the clients are on the control node."""
+        return os.path.join(self.ca_directory, "clients")
 
     def is_given(self, authority: AuthorityName) -> bool:
         """Return whether the inventory has the CA, and not the directory."""
@@ -94,7 +100,7 @@ class HostPlan:
         options = self.options
         others = {
             "renew_before": options.renew_before_days,
-            "owner": options.owner or None,
+            "owner": None,
             "group": options.group or None,
         }
         return pair_options(self.desired, self.authority, others)
@@ -111,7 +117,7 @@ class HostPlan:
         """
         moves = bool(self.options.is_given("chassis") or self.files["chassis"].get("previous"))
         ours = self.desired["chassis_ca"] is not False or self.desired["central_backend"] == "host"
-        return self.options.ca_rotation == "finish" and "chassis" in self.rotated and moves and ours
+        return self.options.phase == "finish" and "chassis" in self.rotated and moves and ours
 
     def clients(self) -> list[dict[str, t.Any]]:
         """Return the clients of the databases, see `pki_clients.desired_clients`; only with the pairs of the databases their names are compared."""
@@ -122,7 +128,6 @@ class HostPlan:
         return desired_clients(
             given,
             options.clients_directory,
-            options.ca_directory,
             self.desired["cluster_name"],
             hostvars=self.hostvars,
             groups=self.groups if self.desired["certificate"] == "central" else {},
@@ -197,7 +202,7 @@ def issuer_looks(
 def phase_looks(plan: HostPlan) -> Looks:
     """Return who is asked before the declared phase moves a CA; `Refused` if the files do not let it begin."""
     check_introduction(plan, plan.rotated)
-    rotation, directory = plan.options.ca_rotation, plan.options.ca_directory
+    rotation, directory = plan.options.phase, plan.options.ca_directory
     rotates: t.Sequence[AuthorityName] = plan.authority["rotates"]
     found = Looks([], [])
     if rotation == "finish":
@@ -263,12 +268,12 @@ def check_introduction(plan: HostPlan, rotated: t.Sequence[AuthorityName]) -> No
 
 def check_trust(plan: HostPlan, trust: t.Mapping[str, t.Sequence[str]]) -> None:
     """Refuse a CA beside another one that hosts trust already. The file may have come in the meantime: another run made it and this one goes on with it."""
-    if plan.options.new_ca or not trust["trusting"] or "central" not in plan.authority["missing"]:
+    if plan.options.ca_rotation == LOST_KEY or not trust["trusting"] or "central" not in plan.authority["missing"]:
         return
     raise Refused(
         f"There is no ca.pem in {plan.options.ca_directory} on the control node, but {', '.join(trust['trusting'])} already trust a CA. A second CA would "
         "cut their connections; nothing was changed. Restore that directory (or point ovn_pki_ca_directory to it), or give the CA as ovn_pki_ca.certificate "
-        "and ovn_pki_ca.private_key. When the key of the CA is lost for good, declare a new CA with ovn_pki_new_ca=true."
+        "and ovn_pki_ca.private_key. When the key of the CA is lost for good, declare a new CA with ovn_pki_ca_rotation=lost_key."
     )
 
 

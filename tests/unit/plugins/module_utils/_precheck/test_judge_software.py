@@ -172,8 +172,6 @@ def test_versions_that_are_declared(facts: dict[str, t.Any], finding: bool, line
     [
         pytest.param({}, {}, "", id="Python has it"),
         pytest.param({}, {"library_missing": True}, "python3-cryptography", id="it is to be installed"),
-        pytest.param({"ovn_pki_packages": ["x"]}, {"library_missing": True}, "x", id="another package has it"),
-        pytest.param({"ovn_pki_packages": []}, {"library_missing": True}, "", id="nothing is installed"),
         pytest.param({"ovn_tls": False}, {"library_missing": True}, "", id="no certificates"),
         pytest.param({"ovn_tls": "nonsense"}, {"library_missing": True}, "", id="what the roles will refuse"),
     ],

@@ -186,7 +186,7 @@ def test_an_installation_from_before_there_were_two() -> None:
     assert not found({}, ACTIVE, ACTIVE_CHASSIS)["former_layout"]
 
 
-@pytest.mark.parametrize("given", ["leaves", ["central", "x"], []])
+@pytest.mark.parametrize("given", ["leaves", ["central", "x"], ["central", "certificates"], []])
 def test_what_cannot_be_rotated(given: t.Any) -> None:
     with pytest.raises(InvalidInput, match="Give central, chassis or both"):
         authorities.rotated_authorities(given)
@@ -194,7 +194,12 @@ def test_what_cannot_be_rotated(given: t.Any) -> None:
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [("", ["central", "chassis"]), (None, ["central", "chassis"]), ("chassis,central", ["central", "chassis"])],
+    [
+        ("", ["central", "chassis"]),
+        (None, ["central", "chassis"]),
+        ("chassis,central", ["central", "chassis"]),
+        ("certificates", []),
+    ],
 )
 def test_both_are_rotated_unless_one_is_named(given: t.Any, expected: list[str]) -> None:
     assert authorities.rotated_authorities(given) == expected

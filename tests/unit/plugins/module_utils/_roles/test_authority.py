@@ -81,7 +81,6 @@ def test_a_key_that_others_could_use(directory_mode: int, key_mode: int, encrypt
 SIGNING = authority.SigningOptions(
     ca_directory="/ca",
     ca_directory_is_kept=False,
-    ca_validity_days=3650,
     validity_days=365,
     renew_before_days=30,
     ca={"private_key": "key"},
@@ -184,8 +183,13 @@ def test_where_a_ca_may_be_created(signs: Vars, kept: t.Any, refused: bool) -> N
         assert "/srv/ovn-pki" in problem
 
 
+def test_validity_of_a_new_ca() -> None:
+    assert SIGNING.ca_validity_days == 3650
+    assert dataclasses.replace(SIGNING, ca={"validity_days": 20}).ca_validity_days == 20
+
+
 def test_where_keys_of_clients_may_be_created() -> None:
     problem = authority.ca_directory_problem({"POD": "192.0.2.1"}, "/srv/clients", clients=True)
     assert "ovn_pki_clients would be created in it, in /srv/clients" in problem
-    assert "ovn_pki_clients_directory" in problem
+    assert "ovn_pki_ca_directory" in problem
     assert authority.ca_directory_problem({"POD": "192.0.2.1"}, "/srv/clients", "true", clients=True) == ""

@@ -170,7 +170,7 @@ OURS = {"central": {"active": "C"}, "chassis": {"active": "H"}}
             "chassis would",
         ),
         ([], "none", ["chassis"], {"ovn_pki_ca": {"certificate": "G"}}, ""),
-        ([], "none", None, {"ovn_pki_ca": {"certificate": "G"}, "ovn_pki_renew": "true"}, ""),
+        ([], "none", "certificates", {"ovn_pki_ca": {"certificate": "G"}}, ""),
         ([], "none", None, {}, ""),
     ],
 )

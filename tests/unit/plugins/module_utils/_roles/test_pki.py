@@ -32,7 +32,6 @@ def hostvars(**hosts: Vars) -> dict[str, Vars]:
         pytest.param({"ovn_tls_secret": "s", "ovn_cluster_spec": named("c")}, "c", id="specification"),
         pytest.param({"ovn_cluster_spec": named(""), "ovn_tls_secret": "s"}, "s", id="an empty name"),
         pytest.param({"ovn_cluster_spec": {"tls": None}}, "ovn-tls", id="null"),
-        pytest.param({"ovn_pki_kubernetes_secret": "o", "ovn_cluster_spec": named("c")}, "o", id="option"),
     ],
 )
 def test_name_of_the_secret(variables: Vars, expected: str) -> None:
@@ -150,8 +149,8 @@ class TestDesired:
             ({"ovn_pki_ca_rotation": "prepare"}, False, False),
             ({"ovn_pki_ca_rotation": "switch"}, True, False),
             ({"ovn_pki_ca_rotation": "finish"}, True, True),
-            ({"ovn_pki_new_ca": "true"}, False, False),
-            ({"ovn_pki_new_ca": "false"}, True, False),
+            ({"ovn_pki_ca_rotation": "lost_key"}, False, False),
+            ({"ovn_pki_ca_rotation": ""}, True, False),
         ],
     )
     def test_what_may_change(self, given: Vars, renew: bool, remove: bool) -> None:

@@ -21,7 +21,7 @@ HOSTVARS: dict[str, dict[str, t.Any]] = {"compute1": {"ovn_system_id": "chassis-
 
 
 def desired(*clients: t.Any, directory: str = "/srv/clients") -> list[dict[str, t.Any]]:
-    return desired_clients(clients, directory, "/srv/ovn-pki", "ovn", HOSTVARS, GROUPS)
+    return desired_clients(clients, directory, "ovn", HOSTVARS, GROUPS)
 
 
 def test_a_name_is_enough() -> None:
@@ -55,19 +55,18 @@ def test_what_a_dictionary_says_counts_and_what_is_empty_is_absent() -> None:
 
 
 def test_a_text_with_commas_is_a_list() -> None:
-    assert [one["name"] for one in desired_clients("a, b", "/srv/clients", "/srv/ovn-pki")] == ["a", "b"]
+    assert [one["name"] for one in desired_clients("a, b", "/srv/clients")] == ["a", "b"]
 
 
 @pytest.mark.parametrize("clients", [[], "", None])
 def test_what_is_empty_is_no_client(clients: t.Any) -> None:
-    """Nor is anything wrong with directories that nobody needs."""
-    assert desired_clients(clients, "/srv/ovn-pki", "/srv/ovn-pki") == []
+    assert desired_clients(clients, "/srv/clients") == []
 
 
 @pytest.mark.parametrize("clients", [5, True, {"name": "neutron"}])
 def test_what_is_no_list_is_refused(clients: t.Any) -> None:
     with pytest.raises(InvalidInput, match=r"ovn_pki_clients is .*, not a list\. Give a list .* like \[neutron\]"):
-        desired_clients(clients, "/srv/clients", "/srv/ovn-pki")
+        desired_clients(clients, "/srv/clients")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +98,7 @@ def test_what_is_refused(clients: list[t.Any], words: str) -> None:
 
 def test_a_client_beside_a_chassis_has_its_name_and_its_rights() -> None:
     agent = {"name": "metadata-compute1", "common_name": "chassis-1", "access": "chassis"}
-    (found,) = desired_clients([agent], "/srv/clients", "/srv/ovn-pki", "ovn", HOSTVARS, GROUPS, chassis_ca=True)
+    (found,) = desired_clients([agent], "/srv/clients", "ovn", HOSTVARS, GROUPS, chassis_ca=True)
     assert (found["access"], found["pair"]["common_name"]) == ("chassis", "chassis-1")
     common = {"issuer": "host's", "owner": "ovn", "client_ca_certificate": "/etc/relay-ca.pem", "ca_bundle": "C"}
     (options,) = client_pairs([found], common, {"central": {"issuer": "C"}, "chassis": {"issuer": "H"}})
@@ -112,12 +111,6 @@ def test_a_client_beside_a_chassis_has_its_name_and_its_rights() -> None:
         "client_ca_bundle": "",
         "ca_bundle": "C",
     }
-
-
-def test_the_ca_is_not_overwritten() -> None:
-    with pytest.raises(InvalidInput, match="is the directory of the CA"):
-        desired("neutron", directory="/srv/ovn-pki/")
-    assert desired(directory="/srv/ovn-pki") == []
 
 
 @pytest.mark.parametrize(
@@ -148,7 +141,6 @@ def test_client_with_the_rights_of_a_chassis_waits_for_its_ca(tmp_path: pathlib.
     clients = desired_clients(
         [{"name": "a", "access": "chassis"}, {"name": "b", "access": "chassis"}, "n"],
         str(tmp_path),
-        "/ca",
         chassis_ca=True,
     )
     (tmp_path / "b-cert.pem").write_text("PEM")

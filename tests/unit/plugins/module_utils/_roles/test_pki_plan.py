@@ -32,14 +32,10 @@ def plan(host: str = "h1", texts: Files | None = None, **variables: t.Any) -> Ho
     given = {f"ovn_pki_{name}": value for name, value in variables.items()}
     options = PlanOptions(
         renew_before_days=30,
-        owner="",
         group="ovn",
-        packages=[],
         ca_rotation=variables.get("ca_rotation", "none"),
-        new_ca=variables.get("new_ca", False),
         ca_directory="/srv/ca",
         ca_directory_is_kept=False,
-        clients_directory="/srv/ca/clients",
         ca=variables.get("ca", {}),
         chassis_ca=variables.get("chassis_ca", {}),
     )
@@ -51,7 +47,7 @@ def hosts(looks: pki_plan.Looks) -> list[tuple[str, str]]:
     return [(look["host"], look["issuer"]) for look in looks.machines]
 
 
-def test_pair_has_the_owner_and_the_directory_of_the_host() -> None:
+def test_pair_has_the_group_and_the_directory_of_the_host() -> None:
     pair = plan().pair
     assert (pair["private_key"], pair["owner"], pair["group"]) == ("/etc/ovn/tls/chassis-key.pem", None, "ovn")
     assert (pair["issuer"], pair["renew_before"]) == ("H", 30)
@@ -141,18 +137,20 @@ def test_chassis_ca_alone_is_not_introduced() -> None:
 
 
 @pytest.mark.parametrize(
-    ("trusting", "texts", "new_ca", "refused"),
+    ("trusting", "texts", "rotation", "refused"),
     [
-        (["c1"], files(), False, True),
-        (["c1"], files(), True, False),
-        ([], files(), False, False),
+        (["c1"], files(), "none", True),
+        (["c1"], files(), "lost_key", False),
+        ([], files(), "none", False),
         # another run has made it meanwhile
-        (["c1"], files(**BOTH), False, False),
+        (["c1"], files(**BOTH), "none", False),
     ],
 )
-def test_second_ca_beside_one_in_use_is_refused(trusting: list[str], texts: Files, new_ca: bool, refused: bool) -> None:
+def test_second_ca_beside_one_in_use_is_refused(
+    trusting: list[str], texts: Files, rotation: str, refused: bool
+) -> None:
     trust = {**TRUST, "trusting": trusting}
-    host = plan("c1", texts, new_ca=new_ca)
+    host = plan("c1", texts, ca_rotation=rotation)
     if refused:
         with pytest.raises(Refused, match=r"no ca.pem in /srv/ca on the control node, but c1 already trust a CA"):
             pki_plan.check_trust(host, trust)
