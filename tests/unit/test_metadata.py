@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import yaml
 from ansible.inventory.manager import IGNORED
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.pki_plan import CA_DIRECTORY
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.shared_variables import SPECIFICATION
 
 COLLECTION = Path(__file__).resolve().parents[2]
 MODULES = sorted(path.stem for path in (COLLECTION / "plugins" / "modules").glob("*.py"))
@@ -136,3 +139,57 @@ class TestRole:
 def test_ansible_takes_the_folder_of_the_ca_for_no_inventory() -> None:
     """`-i inventory` reads every file below the folder, and the CA lies there."""
     assert IGNORED.search(CA_DIRECTORY.encode())
+
+
+ROLE_NAMES = "|".join(sorted((role.name for role in ROLES), key=len, reverse=True))
+VARIABLE = re.compile(rf"(?<![\w.$/-])(?:{ROLE_NAMES})_[a-z_]*[a-z]\b(?!\*|\.(?:py|yml|html)\b)")
+SETS = re.compile(r"\b(?:register|loop_var): (\w+)")
+# Variables that a play or task gives to a role, facts and groups that they set
+PARAMETERS = {
+    "ovn_central_asked_host",
+    "ovn_central_checked",
+    "ovn_hypervisor_checked",
+    "ovn_hypervisor_found",
+    "ovn_neutron_serial",
+    "ovn_packages_refreshed",
+    "ovn_ping_selected",
+    "ovn_pki_accesses",
+    "ovn_pki_issued_kind",
+    "ovn_pki_note",
+    "ovn_pki_purpose",
+    "ovn_pki_recorded",
+    "ovn_verify_central",
+    "ovn_verify_changes_central",
+    "ovn_verify_cluster_resource",
+    "ovn_verify_controllers_required",
+    "ovn_verify_hypervisors_required",
+    "ovn_verify_known_tags",
+    "ovn_verify_localhost_required",
+    "ovn_verify_report",
+    "ovn_verify_report_required",
+}
+WRONG_ON_PURPOSE = {"ovn_awx_replicas", "ovn_central_acept_rollback", "ovn_hypervisor_gatway", "ovn_ping_some_name"}
+
+
+def unknown_variables(text: str) -> set[str]:
+    """Return the names with the prefix of a role that are no option, no result of a task and no name of a plug-in or playbook."""
+    plugins = {path.stem for path in (COLLECTION / "plugins").glob("*/*")}
+    tasks = [*COLLECTION.glob("roles/*/tasks/*.yml"), *COLLECTION.glob("playbooks/**/*.yml")]
+    results = {name for path in tasks for name in SETS.findall(path.read_text(encoding="utf-8"))}
+    options = {name for role in ROLES for name in options_of(role)}
+    return (
+        set(VARIABLE.findall(text)) - options - results - plugins - set(SPECIFICATION) - PARAMETERS - WRONG_ON_PURPOSE
+    )
+
+
+def test_every_variable_of_a_role_exists() -> None:
+    """Roles ignore an unknown variable, so a test that sets one asserts nothing."""
+    listed = subprocess.run(["git", "ls-files"], cwd=COLLECTION, check=True, capture_output=True, text=True).stdout
+    texts = {name: (COLLECTION / name).read_text(encoding="utf-8", errors="replace") for name in listed.split()}
+    together = unknown_variables("\n".join(texts.values()))
+    assert {name: [path for path, text in texts.items() if name in text] for name in together} == {}
+
+
+def test_invented_variable_is_unknown() -> None:
+    invented = f"{ROLES[0].name}_invented"
+    assert unknown_variables(f"{invented}: 1, ovn_tls, ovn_central_permit") == {invented}
