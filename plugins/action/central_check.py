@@ -62,9 +62,9 @@ class ActionModule(RoleAction):
         request = PackagesRequest(
             names=machine.packages,
             files=machine.distribution["files"],
-            downgrade_option="ovn_central_allow_package_downgrade",
-            allow_downgrade=options.allow_package_downgrade,
-            equal_on=[] if options.allow_mixed_versions else central_members(options.members, self.groups),
+            downgrade_option="ovn_central_permit=package_downgrade",
+            allow_downgrade="package_downgrade" in options.permit,
+            equal_on=[] if "mixed_versions" in options.permit else central_members(options.members, self.groups),
         )
         plan = self._packages_plan(machine, request, packages, found)
         judged = judge_central(self.host, machine, options, found, plan, self.variables)

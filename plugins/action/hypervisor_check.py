@@ -72,8 +72,8 @@ class ActionModule(HypervisorAction):
         request = PackagesRequest(
             names=machine.packages,
             files=machine.distribution["files"],
-            downgrade_option="ovn_hypervisor_allow_package_downgrade",
-            allow_downgrade=options.allow_package_downgrade,
+            downgrade_option="ovn_hypervisor_permit=package_downgrade",
+            allow_downgrade="package_downgrade" in options.permit,
         )
         plan = packages_plan(found["packages"], request, packages, self.host, self.variables)
         described = described_machine(machine, options)

@@ -131,7 +131,7 @@ class AptWorld:
 
 def request_of(names: list[str] | str, **more: t.Any) -> dict[str, t.Any]:
     """What a role asks of ovn_packages."""
-    return {"names": names, "downgrade_option": "ovn_allow_downgrade", **more}
+    return {"names": names, "downgrade_option": "ovn_permit=downgrade", **more}
 
 
 class Play:

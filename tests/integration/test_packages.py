@@ -211,7 +211,7 @@ def test_a_downgrade_is_refused_until_it_is_allowed(world: AptWorld, play: Play)
     options = {"ovn_packages_versions": {"ovn-*": OLD}}
     assert not play(**options)
     assert f"ovn-host on h1 is {NEW}, and {OLD} is older" in play.output
-    assert "ovn_allow_downgrade=true" in play.output
+    assert "accept it with ovn_permit=downgrade for" in play.output
     assert world.fingerprint() == before
     assert play(**options, request={"allow_downgrade": True}), play.output
     assert world.installed["ovn-host"] == world.installed["ovn-common"] == OLD

@@ -53,7 +53,7 @@ def test_a_role_installs_its_packages_in_the_declared_versions(
     assert set(released.installed) == set(released.held) == expected
     assert released.installed["ovn-common"] == OLD
     for mixed in (False, True):
-        assert role(**pins, ovn_central_allow_mixed_versions=mixed), play.output
+        assert role(**pins, ovn_central_permit=["new_cluster", *(["mixed_versions"] if mixed else [])]), play.output
         assert play.changed == []
         compared = (
             "ok: [h1]" in play.output.partition("Check that the hosts get equal versions]")[2].partition("TASK")[0]
@@ -80,11 +80,16 @@ def test_a_version_in_the_list_of_packages_counts_also_where_the_programs_are(re
 def test_a_downgrade_names_the_option_of_the_role(name: str, released: AptWorld, play: Play) -> None:
     released.refresh()
     released.install("ovn-host", "ovn-central", "openvswitch-switch")
-    role, option = Role(play, name), f"ovn_{name}_allow_package_downgrade"
+    role, option = Role(play, name), f"ovn_{name}_permit"
     assert not role(ovn_packages_versions={"ovn-*": OLD})
-    assert f"{option}=true" in play.output
+    assert f"{option}=package_downgrade" in play.output
     assert released.installed["ovn-host"] == NEW
-    assert role(**{"ovn_packages_versions": {"ovn-*": OLD}, option: True}), play.output
+    assert role(
+        **{
+            "ovn_packages_versions": {"ovn-*": OLD},
+            option: ["new_cluster"] * (name == "central") + ["package_downgrade"],
+        }
+    ), play.output
     assert released.installed["ovn-host"] == released.installed["ovn-central"] == OLD
 
 

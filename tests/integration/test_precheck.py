@@ -275,7 +275,7 @@ def test_host_that_comes_back_under_another_name_is_found(
     run(*sbctl, "set", "Chassis", "compute2", "hostname=another")
     found = play(db1=own).lines
     assert 'already has a chassis "compute2" of host another' in found["chassis_clash compute2"]
-    assert play(db1=own, compute2={"ovn_hypervisor_allow_takeover": True}).code == 0
+    assert play(db1=own, compute2={"ovn_hypervisor_permit": ["takeover"]}).code == 0
     server.kill()
 
 

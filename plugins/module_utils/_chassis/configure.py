@@ -244,7 +244,7 @@ def _refuse_missing_devices(params: Params, endpoint: Endpoint, plan: ChassisPla
     """Raise `Refused` for new ports without a device on this host, which only a local database belongs to."""
     if params["allow_missing_ports"] or endpoint.scheme != "unix" or not plan.bridges.new_ports:
         return
-    next_step = "Correct the name, or set allow_missing_ports: true (ovn_hypervisor_allow_missing_ports) if the device is created later."
+    next_step = "Correct the name, or set allow_missing_ports: true (in ovn_hypervisor_chassis_settings) if the device is created later."
     refuse_missing_devices(plan.bridges.new_ports, "host", next_step)
 
 

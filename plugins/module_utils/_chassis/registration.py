@@ -57,7 +57,7 @@ def duplicate_id(local: LocalChassis, chassis: t.Iterable[ChassisRow]) -> str | 
                 f"{', '.join(sorted(addresses)) or '(none)'}; this host is {local.hostname} with {', '.join(sorted(local.addresses)) or '(none)'}. "
                 "Two hosts with one system_id keep claiming each other's ports. Give this host a system_id of its own (ovn_system_id). "
                 f"If it replaces that host, run `ovn-sbctl chassis-del {other.name}` when that host is off for good, "
-                "or set allow_takeover: true (ovn_hypervisor_allow_takeover)."
+                "or set allow_takeover: true (ovn_hypervisor_permit=takeover)."
             )
     return None
 

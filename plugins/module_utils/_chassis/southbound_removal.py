@@ -193,7 +193,7 @@ def _refuse_living_original(name: str, rows: Rows, own_addresses: t.Collection[s
         raise Refused(
             f'Chassis "{name}" answers heartbeats, and its tunnel address {", ".join(sorted(row.addresses))} is not an address of this host. '
             "If this disk is a copy of that host's, remove the identity of the copy as docs/troubleshooting.md#the-copied-disk-of-a-hypervisor describes. "
-            "If this host only got another address, set allow_takeover: true (ovn_hypervisor_allow_takeover). Nothing was changed."
+            "If this host only got another address, set allow_takeover: true (ovn_hypervisor_permit=takeover). Nothing was changed."
         )
 
 

@@ -34,7 +34,7 @@ class Policy:
     host: str
     hold: bool | None = None
     allow_downgrade: bool = False
-    downgrade_option: str = ""  # that would allow it, if there is one
+    downgrade_option: str = ""  # that would allow it, with its value, if there is one
     refreshed: bool = False
 
 
@@ -174,7 +174,7 @@ def _unobtainable(name: str, package: Package, pattern: str, host: str) -> str:
 
 
 def _downgrade(name: str, installed: str, to: str, policy: Policy) -> str:
-    accept = f", or accept it with {policy.downgrade_option}=true for one run" if policy.downgrade_option else ""
+    accept = f", or accept it with {policy.downgrade_option} for one run" if policy.downgrade_option else ""
     return (
         f"{name} on {policy.host} is {installed}, and {to} is older. It is not downgraded, because what a newer server has written an older one may not "
         f"read: a schema cannot go back. Correct the version{accept}."

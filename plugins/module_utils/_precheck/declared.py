@@ -128,7 +128,7 @@ def _host(name: str, variables: Variables, in_central: bool, in_hypervisors: boo
             paths=(str(database), str(records)),
             listen_address=canonical_host(str(listen)),
             southbound=socket_of(variables, "southbound"),
-            allow_names=is_true(variables, "ovn_central_allow_names"),
+            allow_names="names" in as_list(first_value(variables, "ovn_central_permit")),
             filtered=bool(_firewall_packages(host, variables)),
         )
     return _with_chassis(host, variables) if hypervisor else host
@@ -229,7 +229,7 @@ def _with_chassis(host: DeclaredHost, variables: Variables) -> DeclaredHost:
         userspace=first_value(variables, "ovn_hypervisor_datapath_type") == "netdev",
         elsewhere=_elsewhere(variables),
         hostname=str(first_value(variables, "ovn_hypervisor_hostname", default="")),
-        takeover=is_true(variables, "ovn_hypervisor_allow_takeover"),
+        takeover="takeover" in as_list(first_value(variables, "ovn_hypervisor_permit")),
         openvswitch_database=str(
             first_value(variables, "ovn_hypervisor_openvswitch_database", default=host.openvswitch_database)
         ),

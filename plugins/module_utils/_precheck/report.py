@@ -47,7 +47,9 @@ def _member(host: MeasuredHost, founding: bool, several: bool) -> list[Finding]:
     if not founding or host.declared.allow_names:
         return []
     cause = "it would be the address of a Raft member, and is a name, which may mean something else on another host"
-    step = "Set ovn_address to the IP address on the control-plane network, or ovn_central_allow_names to true"
+    step = (
+        "Set ovn_address to the IP address on the control-plane network, or accept names with ovn_central_permit=names"
+    )
     return [_finding(host, address, cause, step)]
 
 

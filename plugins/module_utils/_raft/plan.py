@@ -235,7 +235,7 @@ def _check_literals(run: Run) -> None:
         if not (run.allow_names or literal(parse_endpoint(address).host)):
             raise Refused(
                 f"The {run.database} address of {name} would be {address}, a name. Set ovn_address to its IP address on the control-plane network; "
-                "with ovn_central_allow_names=true names of your DNS are used. Nothing was created."
+                "with ovn_central_permit=names names of your DNS are used. Nothing was created."
             )
 
 

@@ -50,9 +50,6 @@ YIELDS = "_ovn_central_yields"  # a variable of c5c3.ovn.reconcile, whose runs e
 T = t.TypeVar("T")
 # Without an effect in Kubernetes, besides `firewall`
 ONLY_MACHINES = (
-    "allow_mixed_versions",
-    "allow_names",
-    "allow_package_downgrade",
     "ca_certificate",
     "certificate",
     "chassis_networks",
@@ -74,6 +71,7 @@ ONLY_MACHINES = (
     "timers_by_size",
     "witness_hosts",
 )
+PERMITS_FOR_MACHINES = ("firewall_disconnect", "mixed_versions", "names", "package_downgrade")
 
 _CA_CERTIFICATE, _RELAY_CA_CERTIFICATE = "/etc/ovn/tls/ca.pem", "/etc/ovn/tls/relay-ca.pem"
 _STATE, _LOGS = "/run/c5c3-ovn", "/var/log/ovn"
@@ -386,8 +384,9 @@ def options_for_machines(variables: Variables) -> dict[str, t.Any]:
     """Return the options of `ONLY_MACHINES` that the inventory gives to a host, by their names."""
     names = (f"{PREFIX}{option}" for option in ONLY_MACHINES)
     found = {name: value for name in names if (value := variables.get(name)) is not None}
-    if "firewall_disconnect" in as_list(first_value(variables, f"{PREFIX}permit")):
-        found[f"{PREFIX}permit=firewall_disconnect"] = True
+    for permission in as_list(first_value(variables, f"{PREFIX}permit")):
+        if permission in PERMITS_FOR_MACHINES:
+            found[f"{PREFIX}permit={permission}"] = True
     firewall = first_value(variables, "ovn_firewall", default="none")
     return {**found, **({"ovn_firewall": firewall} if firewall != "none" else {})}
 

@@ -33,8 +33,6 @@ class CentralCheckOptions:
     member_networks: list[str]
     permit: list[str]
     distribution: dict[str, t.Any]
-    allow_package_downgrade: bool
-    allow_mixed_versions: bool
     certificate: str
     ca_certificate: str
 

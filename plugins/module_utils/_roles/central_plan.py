@@ -37,7 +37,6 @@ class RaftOptions:
     bootstrap: bool
     restart: bool
     permit: list[str]
-    allow_names: bool
     witness_hosts: list[str] | None
     config_directory: str
     database_directory: str
@@ -135,7 +134,8 @@ def _run(
 ) -> dict[str, t.Any]:
     desired = next(iter(checks.values()))["desired"]
     return {
-        **{name: getattr(options, name) for name in ("bootstrap", "restart", "allow_names")},
+        **{name: getattr(options, name) for name in ("bootstrap", "restart")},
+        "allow_names": "names" in options.permit,
         **permitted(options.permit),
         "run": run.name,
         "time": run.time,

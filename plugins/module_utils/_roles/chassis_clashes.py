@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from types import MappingProxyType
 
-from .._base.inventory import system_id_of, tunnel_ends_of
+from .._base.inventory import as_list, system_id_of, tunnel_ends_of
 from .._chassis.registration import LocalChassis, Rows, registered_clash
 from .cluster_source import encapsulation_types_of
 from .variables import Hostvars, Variables, backend_of, first_value, is_true
@@ -41,5 +41,6 @@ def registered_problem(host: str, variables: Variables, registered: Rows = Mappi
     ends = tunnel_ends_of(host, variables)
     tunnels = frozenset((kind, ip) for kind in encapsulation_types_of(variables) for ip in ends)
     local = LocalChassis(system_id_of(host, variables), str(first_value(variables, "ovn_hypervisor_hostname")), tunnels)
-    clash = registered_clash(local, registered, allow_takeover=is_true(variables, "ovn_hypervisor_allow_takeover"))
+    permit = as_list(first_value(variables, "ovn_hypervisor_permit"))
+    clash = registered_clash(local, registered, allow_takeover="takeover" in permit)
     return f"{clash.rstrip('.')}. Nothing was changed." if clash else ""

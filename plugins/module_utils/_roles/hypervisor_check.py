@@ -42,13 +42,11 @@ class HypervisorOptions:
     external_ids: dict[str, t.Any] | None
     other_config: dict[str, t.Any] | None
     purge: bool
-    allow_missing_ports: bool
-    allow_takeover: bool
+    permit: list[str]
     private_key: str
     certificate: str
     ca_certificate: str
     distribution: dict[str, t.Any]
-    allow_package_downgrade: bool
     openvswitch: str
     openvswitch_sandbox: bool
     openvswitch_database: str
@@ -156,7 +154,6 @@ def _chassis_settings(options: HypervisorOptions, state: Variables, *, gateway: 
         "cms_options",
         "datapath_type",
         "other_config",
-        "allow_missing_ports",
     )
     return {
         **{name: getattr(options, name) for name in named},
@@ -173,7 +170,7 @@ def local_options(options: HypervisorOptions) -> dict[str, t.Any]:
     files = {name: getattr(options, name) for name in ("private_key", "certificate", "ca_certificate")}
     return {
         "database": options.openvswitch_database,
-        "allow_takeover": options.allow_takeover,
+        "allow_takeover": "takeover" in options.permit,
         "wait_timeout": options.wait_timeout,
         **(files if options.tls else {}),
     }
@@ -410,7 +407,7 @@ class SingleRunOptions:
     """Options for one run that a person watches. To remove a chassis is a decision for one run as well."""
 
     state: str
-    allow_takeover: bool
+    permit: list[str]
     break_lock: bool
     force_conflicts: bool
 

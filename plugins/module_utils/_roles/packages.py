@@ -30,7 +30,7 @@ class PackagesRequest:
 
     names: list[str]
     files: list[str]  # prove that packages are there where apt cannot say it
-    downgrade_option: str  # of the role, which messages name
+    downgrade_option: str  # with its value, which messages name
     allow_downgrade: bool = False
     equal_on: list[str] = dataclasses.field(default_factory=list)  # hosts that have to get equal versions
     compared: bool = False  # by the same run, with the lists that the hosts had then
@@ -114,7 +114,7 @@ def mixed_versions_problem(plans: t.Mapping[str, t.Any], *, refreshed: bool) -> 
     found = mixed_versions(planned)
     return (
         f"{'; '.join(found)}. Members of one Raft cluster run one version. Give all of them the same one in ovn_packages_versions, or, while "
-        "machines are moved to another release one by one, set ovn_central_allow_mixed_versions=true."
+        "machines are moved to another release one by one, run with ovn_central_permit=mixed_versions."
         if found
         else ""
     )

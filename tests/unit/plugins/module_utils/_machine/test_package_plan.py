@@ -143,7 +143,7 @@ def test_an_installation_that_was_cut_off_is_finished_first() -> None:
     ("packages", "desired", "policy", "message"),
     [
         (machine(NEW), {"host": OLD}, POLICY, f"host on h1 is {NEW}, and {OLD} is older"),
-        (machine(NEW), {"host": OLD}, Policy("h1", downgrade_option="ovn_x"), "accept it with ovn_x=true for one run"),
+        (machine(NEW), {"host": OLD}, Policy("h1", downgrade_option="ovn_x=y"), "accept it with ovn_x=y for one run"),
         ({"host": Package(NEW)}, {"host": OLD}, POLICY, "is older"),
         (
             machine(OLD, held=True),

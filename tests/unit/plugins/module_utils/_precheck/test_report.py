@@ -108,7 +108,7 @@ def found(
     ],
 )
 def test_addresses_of_members(address: str, more: t.Mapping[str, t.Any], allow: bool, expected: list[str]) -> None:
-    variables = {"ovn_address": address, "ovn_central_allow_names": allow}
+    variables = {"ovn_address": address, "ovn_central_permit": ["names"] if allow else ""}
     assert found("ovn_central", variables, more) == expected
     assert found("ovn_central", variables, more, **MEMBER) == []
 
@@ -124,7 +124,7 @@ def test_addresses_of_members(address: str, more: t.Mapping[str, t.Any], allow: 
     ],
 )
 def test_ends_of_tunnels(address: t.Any, expected: list[str]) -> None:
-    variables = {"ovn_encapsulation_ip": address, "ovn_central_allow_names": True}
+    variables = {"ovn_encapsulation_ip": address, "ovn_central_permit": "names"}
     assert found("ovn_hypervisors", variables) == expected
     assert found("ovn_hypervisors", variables, **CHASSIS) == []
 

@@ -474,6 +474,7 @@ def test_what_kubernetes_cannot_do_is_said(given: dict[str, t.Any], problem: str
         ({"ovn_firewall": "managed"}, ["ovn_firewall"]),
         ({"ovn_central_permit": "outage,firewall_disconnect"}, ["ovn_central_permit=firewall_disconnect"]),
         ({"ovn_central_permit": ["outage"]}, []),
+        ({"ovn_central_permit": ["names"]}, ["ovn_central_permit=names"]),
     ],
 )
 def test_options_for_machines_of_a_host(variables: dict[str, t.Any], found: list[str]) -> None:

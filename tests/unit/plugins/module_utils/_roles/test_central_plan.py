@@ -30,7 +30,6 @@ OPTIONS = RaftOptions(
     bootstrap=True,
     restart=True,
     permit=[],
-    allow_names=False,
     witness_hosts=None,
     config_directory="/etc/c5c3-ovn",
     database_directory="/srv/ovn",

@@ -85,7 +85,7 @@ REGISTERED = {
             id="the same host with another address",
         ),
         pytest.param(
-            {"ovn_system_id": "c2", "ansible_host": "192.0.2.9", "ovn_hypervisor_allow_takeover": "yes"},
+            {"ovn_system_id": "c2", "ansible_host": "192.0.2.9", "ovn_hypervisor_permit": "takeover"},
             "",
             id="taken over",
         ),

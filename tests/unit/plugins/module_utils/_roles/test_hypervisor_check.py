@@ -303,7 +303,6 @@ def test_machine_and_its_resource_are_one_chassis() -> None:
         "gateway": False,
         "monitor_all": True,
         "external_ids": {"ovn-ofctrl-wait-before-clear": "8000"},
-        "allow_missing_ports": False,
         "preserve_foreign": False,
     }
     assert chassis.resource(present=True) == {
@@ -340,9 +339,9 @@ def test_files_are_named_with_tls_alone() -> None:
         ({}, {"ovn_central_permit": []}, []),
         ({"break_lock": True}, {}, ["ovn_break_lock is set for h1."]),
         (
-            {"state": "absent", "allow_takeover": True},
+            {"state": "absent", "permit": ["takeover"]},
             {},
-            ["ovn_hypervisor_state, ovn_hypervisor_allow_takeover are set for h1."],
+            ["ovn_hypervisor_state, ovn_hypervisor_permit are set for h1."],
         ),
         ({}, {"ovn_central_permit": "rollback"}, ["ovn_central_permit is set for h1."]),
         (
@@ -355,6 +354,6 @@ def test_files_are_named_with_tls_alone() -> None:
 def test_unattended_run_has_no_option_of_a_single_one(
     given: dict[str, t.Any], variables: dict[str, t.Any], named: list[str]
 ) -> None:
-    nothing = SingleRunOptions(state="present", allow_takeover=False, break_lock=False, force_conflicts=False)
+    nothing = SingleRunOptions(state="present", permit=[], break_lock=False, force_conflicts=False)
     problem = forbids_unattended("h1", dataclasses.replace(nothing, **given), variables)
     assert [line.partition(" Each")[0] for line in problem.splitlines()] == named

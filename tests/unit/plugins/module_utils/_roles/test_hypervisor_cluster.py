@@ -140,7 +140,7 @@ def test_the_specification_may_name_the_secret() -> None:
         ({"encapsulation_type": ["vxlan"]}, ["ovn_hypervisor_encapsulation_type"]),
         ({"gateway": "true"}, ["ovn_hypervisor_gateway"]),
         (
-            {"allow_takeover": True, "purge": True},
+            {"permit": ["takeover"], "purge": True},
             ["ovn_hypervisor_purge"],
         ),  # the first one is for the hosts of one run
         (
