@@ -47,7 +47,7 @@ class World:
                 continue
             pod = self.cluster.pods[name].manifest()
             result = self.cluster.exec("ns", name, "database", EXAMINE)
-            one = parse_observation("northbound", name, result, pod, self.cluster.revision, record, taken=time.time())
+            one = parse_observation("northbound", name, result, pod, self.cluster.revision, record)
             if one is not None:
                 seen[name] = one
         return seen

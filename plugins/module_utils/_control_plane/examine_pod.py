@@ -172,8 +172,6 @@ def parse_observation(
     pod: t.Mapping[str, t.Any],
     update_revision: str,
     record: dict[str, t.Any] | None,
-    *,
-    taken: float = 0.0,
 ) -> Observation | None:
     """Return the observation of one member for a plan; None if its state is unknown.
 
@@ -181,7 +179,7 @@ def parse_observation(
     """
     if result is None or is_terminating(pod):
         return None
-    parsed = parse_examination(database, member, result, taken)
+    parsed = parse_examination(database, member, result)
     if parsed.problem:
         return None
     answer, server, status = parsed.answer, parsed.answer.server, parsed.answer.status

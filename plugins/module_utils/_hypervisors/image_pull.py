@@ -45,10 +45,10 @@ class NodePull(t.NamedTuple):
     pod: str = ""
 
 
-def split_into_waves(nodes: t.Iterable[Node], size: int = NODES_PER_WAVE) -> list[list[Node]]:
+def split_into_waves(nodes: t.Iterable[Node]) -> list[list[Node]]:
     """Return the nodes that pull at the same time, in the order of the nodes; without those that are not ready."""
     ready = [node for node in nodes if node.ready]
-    return [ready[start : start + size] for start in range(0, len(ready), size)]
+    return [ready[start : start + NODES_PER_WAVE] for start in range(0, len(ready), NODES_PER_WAVE)]
 
 
 def assess_pod(pod: Object) -> NodePull:

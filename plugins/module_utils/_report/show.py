@@ -43,8 +43,8 @@ def _size(value: t.Any) -> int:
     return len(json.dumps(value, ensure_ascii=False, default=str).encode())
 
 
-def report_artifact(report: t.Mapping[str, t.Any], limit: int = LIMIT) -> dict[str, t.Any]:
-    """Return the report as `ovn_report`, and in `ovn_report_left_out` how many items each shortened key lacks to stay within `limit` bytes of JSON. Pure.
+def report_artifact(report: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Return the report as `ovn_report`, and in `ovn_report_left_out` how many items each shortened key lacks to stay within `LIMIT`. Pure.
 
     What is long keeps its first items, then none; if that is not enough, only numbers and yes or no are left of the report.
     """
@@ -52,12 +52,12 @@ def report_artifact(report: t.Mapping[str, t.Any], limit: int = LIMIT) -> dict[s
     left_out: dict[str, int] = {}
     for most in (FIRST, 0):
         for path in _GROWING:
-            if _size(kept) <= limit:
+            if _size(kept) <= LIMIT:
                 return {"ovn_report": kept, "ovn_report_left_out": left_out}
             if missing := _shorten(kept, path, most):
                 name = ".".join(path)
                 left_out[name] = left_out.get(name, 0) + missing
-    if _size(kept) > limit:
+    if _size(kept) > LIMIT:
         left_out |= {key: _items(value) for key, value in report.items() if not _is_small(value)}
         kept = {key: value for key, value in kept.items() if _is_small(value)}
     return {"ovn_report": kept, "ovn_report_left_out": left_out}

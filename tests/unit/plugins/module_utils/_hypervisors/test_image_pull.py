@@ -145,10 +145,11 @@ def test_nodes_are_judged_by_the_pods_of_this_daemon_set() -> None:
 
 
 def test_waves() -> None:
-    nodes = [node(name, ready=name != "c") for name in "abcdef"]
-    assert [[one.name for one in wave] for wave in split_into_waves(nodes, 2)] == [["a", "b"], ["d", "e"], ["f"]]
-    assert split_into_waves([node("a", ready=False)], 2) == []
-    assert [len(wave) for wave in split_into_waves([node(f"{number}") for number in range(101)])] == [50, 50, 1]
+    nodes = [node(f"{number}", ready=number != 2) for number in range(102)]
+    names = [[one.name for one in wave] for wave in split_into_waves(nodes)]
+    assert [name for wave in names for name in wave] == [f"{number}" for number in range(102) if number != 2]
+    assert [len(wave) for wave in names] == [50, 50, 1]
+    assert split_into_waves([node("a", ready=False)]) == []
 
 
 @pytest.mark.parametrize(
