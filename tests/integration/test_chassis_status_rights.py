@@ -11,16 +11,11 @@ from _chassis_status import OBSERVER, Attacker, condition, with_two_nodes
 from _hypervisors import API, STATUS_RIGHTS, Hypervisors, actions
 from _rights import Operator
 from conftest import Ran, until
+from example_rights import roles, status_agent_role
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._hypervisors.resources import foreign_fields
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import (
-    PREPARATION,
-    RIGHTS,
-    roles,
-    status_agent_rights,
-    status_agent_role,
-)
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import PREPARATION, RIGHTS, status_agent_rights
 
 Object = dict[str, t.Any]
 

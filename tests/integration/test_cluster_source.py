@@ -14,10 +14,11 @@ import pytest
 from _control_plane import PLACES, SIZES, WHOLE, ControlPlane, touched
 from _pods_on_api import Kubelet
 from _rights import Operator, Requests
+from example_rights import roles
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import API_VERSION
 from ansible_collections.c5c3.ovn.plugins.module_utils._control_plane.desired import kept_fields_warning
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import RIGHTS, needed_rights, roles
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import RIGHTS, needed_rights
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_precheck_kubernetes
 
 plane, kubelet, operator = _control_plane.plane, _control_plane.kubelet, _rights.operator  # fixtures

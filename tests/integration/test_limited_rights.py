@@ -22,9 +22,10 @@ from _pods_on_api import Kubelet
 from _rights import Access, Operator, Requests, example_roles
 from ansible_collections.kubernetes.core.plugins.modules import k8s, k8s_info
 from conftest import MakeCluster, Pki
+from example_rights import LIMITED_RIGHTS
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import Refused
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import LIMITED_RIGHTS, Right
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import Right
 from ansible_collections.c5c3.ovn.plugins.modules import (
     ovn_central_info,
     ovn_cluster_info,

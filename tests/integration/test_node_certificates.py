@@ -14,6 +14,7 @@ import typing as t
 
 import pytest
 import yaml
+from example_rights import node_certificate_role, roles
 
 pytest.importorskip("cryptography", reason="NOT TESTED: the Python library cryptography is missing")
 
@@ -35,8 +36,6 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import (
     PREPARATION,
     RIGHTS,
     node_certificate_rights,
-    node_certificate_role,
-    roles,
 )
 
 plane = test_relay.plane  # a fixture

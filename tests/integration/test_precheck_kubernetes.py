@@ -14,6 +14,7 @@ from _control_plane import PLACES, ControlPlane
 from _hypervisors import API, HYPERVISOR, READY
 from _rights import Operator
 from conftest import Ran
+from example_rights import preparation_role, roles, status_agent_role
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.spec import parse_spec
 from ansible_collections.c5c3.ovn.plugins.module_utils._kubernetes.client import Cluster
@@ -22,13 +23,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.creation import
     control_plane_manifests,
     hypervisor_cluster_manifests,
 )
-from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import (
-    RIGHTS,
-    preparation_role,
-    roles,
-    status_agent_rights,
-    status_agent_role,
-)
+from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import RIGHTS, status_agent_rights
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_precheck_kubernetes
 
 Object = dict[str, t.Any]

@@ -16,6 +16,7 @@ from _hypervisors import API, HYPERVISOR, READY
 from _pods_on_api import Kubelet
 from _rights import Access, Operator, Requests
 from conftest import until, within
+from example_rights import preparation_role, roles, status_agent_role
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
@@ -26,11 +27,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.finding import 
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import (
     RIGHTS,
     Right,
-    preparation_role,
     questions_of,
-    roles,
     status_agent_rights,
-    status_agent_role,
 )
 from ansible_collections.c5c3.ovn.plugins.modules import ovn_hypervisors
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rights of the user in the kubeconfig, as tables: those of a rollout, which the precheck asks about, and those of who only looks or pings. All Roles of
-examples/rights are made from them.
-"""
+"""The rights of the user in the kubeconfig, as tables: those of a rollout, which the precheck asks about, and the Roles with them."""
 
 from __future__ import annotations
 
@@ -15,7 +13,6 @@ from .._manifests.ca_bundle import AUTHORITIES, role_name
 from .._manifests.status_rights import observer_rights_name, status_rights_name
 from .finding import Kind
 
-Purpose = t.Literal["view", "ping"]
 Need = t.Literal["always", "secret", "own secret", "own resource", "node ports", "namespace", "definitions", "optional"]
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -161,50 +158,6 @@ def status_agent_rights(namespace: str) -> tuple[Right, ...]:
     )
 
 
-def machine_chassis_rights() -> tuple[Right, ...]:
-    """Return what a run needs in a cluster that shows machines as OVNChassis. The Secret is read for the status alone."""
-    without = "the status of an OVNChassis of a machine is not written"
-    return (
-        Right(GROUP, "ovnchassis", _OBJECT, cluster_wide=True),
-        Right(GROUP, "ovnchassis/status", ("patch",), cluster_wide=True),
-        Right(_CRD, "customresourcedefinitions", ("list",), "always", _CHASSIS_DEFINITION, True),
-        Right("", "secrets", ("get",), "optional", ("ovn-tls",), without=without),
-    )
-
-
-_VIEW_CLUSTER = (
-    Right(GROUP, "ovnclusters", ("get",), names=("ovn",)),
-    Right("", "configmaps", ("get",), names=("ovn-northbound-record", "ovn-southbound-record")),
-    Right("", "pods", ("list",)),
-    Right("", "pods/exec", ("get", "create")),
-    Right("", "services", ("list",)),
-    Right("", "secrets", ("get",), "secret", ("ovn-tls",)),
-    Right("", "nodes", ("list",), "node ports", cluster_wide=True),
-    Right("", "events", ("list",), "optional", without="the report does not say what Kubernetes reports of a pod"),
-)
-_VIEW_HYPERVISORS = (
-    Right(GROUP, "ovnchassis", ("list",), cluster_wide=True),
-    Right("", "secrets", ("get",), "secret", ("ovn-tls",)),
-)
-_PING_CLUSTER = (
-    Right("", "pods", ("list",)),
-    Right("", "pods/exec", ("get", "create")),
-)
-_PING_HYPERVISORS = (
-    Right(GROUP, "ovnchassis", ("list",), cluster_wide=True),
-    Right("", "serviceaccounts", ("create",)),  # a request that creates has no name that a Role could compare
-    Right("", "serviceaccounts", ("get", "patch", "delete"), names=("c5c3-ping",)),
-    Right("", "pods", ("get", "list", "create", "patch", "delete")),
-    Right("", "pods/exec", ("get", "create")),
-)
-
-# With the names that the objects have by default. "view" is for the playbooks status, verify and show, "ping" for ping.
-LIMITED_RIGHTS: dict[tuple[Purpose, Kind], tuple[Right, ...]] = {
-    ("view", "cluster"): _VIEW_CLUSTER,
-    ("view", "hypervisors"): _VIEW_HYPERVISORS,
-    ("ping", "cluster"): _PING_CLUSTER,
-    ("ping", "hypervisors"): _PING_HYPERVISORS,
-}
 # Done once for a cluster, by an administrator if need be.
 PREPARATION: tuple[Need, ...] = ("namespace", "definitions")
 
@@ -223,46 +176,12 @@ def needed_rights(kind: Kind, needs: t.Container[str]) -> list[Right]:
     return [right for right in RIGHTS[kind] if right.need in needs]
 
 
-def roles(kind: Kind, name: str, namespace: str, *, own_resource: bool = True) -> list[Object]:
-    """Return the ClusterRole and the Role for all runs, without the right to make the namespace and the definitions.
-
-    `own_resource`: runs apply the OVNCluster; without, they take it as another client keeps it.
-    """
-    left_out = PREPARATION if own_resource else (*PREPARATION, "own resource")
-    return roles_of([right for right in RIGHTS[kind] if right.need not in left_out], name, namespace)
-
-
-def limited_roles(purpose: Purpose, kind: Kind, name: str, namespace: str) -> list[Object]:
-    """Return the Roles of who runs only the playbooks of this purpose: a ClusterRole, if there is anything for it, and a Role."""
-    return roles_of(LIMITED_RIGHTS[purpose, kind], name, namespace)
-
-
 def roles_of(rights: t.Sequence[Right], name: str, namespace: str) -> list[Object]:
     """Return the ClusterRole, if there is anything for it, and the Role with these rights."""
     everywhere = [right for right in rights if right.cluster_wide]
     within = [right for right in rights if not right.cluster_wide]
     cluster_roles = [_role("ClusterRole", {"name": name}, everywhere)] if everywhere else []
     return [*cluster_roles, _role("Role", {"name": name, "namespace": namespace}, within)]
-
-
-def node_certificate_role(name: str, namespace: str) -> Object:
-    """Return the ClusterRole of a run that signs for nodes."""
-    return _role("ClusterRole", {"name": name}, node_certificate_rights(namespace))
-
-
-def status_agent_role(name: str, namespace: str) -> Object:
-    """Return the ClusterRole of a run that lets agents write the status of their OVNChassis."""
-    return _role("ClusterRole", {"name": name}, status_agent_rights(namespace))
-
-
-def machine_chassis_roles(name: str, namespace: str) -> list[Object]:
-    """Return the ClusterRole and the Role of a run that makes the OVNChassis of machines."""
-    return roles_of(machine_chassis_rights(), name, namespace)
-
-
-def preparation_role(kind: Kind, name: str) -> Object:
-    """Return the ClusterRole of a run that makes the namespace and the definitions."""
-    return _role("ClusterRole", {"name": name}, [right for right in RIGHTS[kind] if right.need in PREPARATION])
 
 
 def _role(kind: str, metadata: Object, rights: t.Iterable[Right]) -> Object:

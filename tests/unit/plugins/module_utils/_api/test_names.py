@@ -62,8 +62,6 @@ def test_they_are_those_of_this_cluster_and_namespace() -> None:
 if t.TYPE_CHECKING:
     from conftest import Say
 
-LEADS = {"ovn-nb-leader": "true"}
-
 
 def pod(
     name: str, containers: t.Sequence[str] = (), ready: bool = True, containers_ready: bool = True, **labels: str

@@ -5,6 +5,15 @@ from pathlib import Path
 
 import pytest
 import yaml
+from example_rights import (
+    LIMITED_RIGHTS,
+    limited_roles,
+    machine_chassis_roles,
+    node_certificate_role,
+    preparation_role,
+    roles,
+    status_agent_role,
+)
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.crds import custom_resource_definitions
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import record_name
@@ -26,19 +35,12 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.creation import
 )
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.finding import Kind
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import (
-    LIMITED_RIGHTS,
     RIGHTS,
     Right,
-    limited_roles,
-    machine_chassis_roles,
     needed_rights,
     node_certificate_rights,
-    node_certificate_role,
-    preparation_role,
     questions_of,
-    roles,
     status_agent_rights,
-    status_agent_role,
 )
 
 EXAMPLES = Path(__file__).resolve().parents[5] / "examples" / "rights"
