@@ -129,7 +129,7 @@ class TestPlaybook:
             "ovn_kubeconfig": api_server.kubeconfig,
             "ovn_namespace": namespace,
             "ovn_image": {"repository": "registry.example.com/ovn"},
-            "ovn_operator_image": {"repository": "registry.example.com/ovn-operator"},
+            "ovn_operator_image": {"repository": "registry.example.com/ovn-operator", "pullSecrets": ["registry"]},
             "ovn_wait_timeout": 1,  # nobody starts pods here
         }
         code, output = self.run(short_dir, collection_path, "--check", **given)
@@ -138,8 +138,10 @@ class TestPlaybook:
         code, output = self.run(short_dir, collection_path, **given)
         assert code != 0
         assert f"The pods of Deployment {namespace}/ovn-operator were not available when the time was up." in output
-        (container,) = deployment(cluster, namespace)["spec"]["template"]["spec"]["containers"]
+        pod = deployment(cluster, namespace)["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
         assert container["image"].startswith("registry.example.com/ovn-operator:")
+        assert pod["imagePullSecrets"] == [{"name": "registry"}]
         code, output = self.run(short_dir, collection_path, "-e", "ovn_operator_state=absent", **given)
         assert (code, deployment(cluster, namespace)) == (0, None), output
 

@@ -7,6 +7,7 @@ import dataclasses
 import typing as t
 
 from .._base.errors import Refused
+from .._base.inventory import as_list
 from .option_types import OWN_OPTION
 
 
@@ -22,9 +23,7 @@ class OperatorRoleOptions:
     state: str
     all_namespaces: bool
     image: dict[str, t.Any] = dataclasses.field(metadata=OWN_OPTION)
-    image_pull_secrets: list[str]
     replicas: int
-    resync: int
     log_level: str
     force_conflicts: bool
     wait_timeout: int = 300  # for its pods to become available
@@ -38,9 +37,11 @@ def operator_arguments(options: OperatorRoleOptions, host: str) -> dict[str, t.A
             "For machines run c5c3.ovn.reconcile again and again, by a systemd timer or a schedule of AWX (docs/operator.md). Nothing was changed."
         )
     values = dataclasses.asdict(options)
+    secrets = values["image"].pop("pullSecrets", None)
     return {
         **{name: value for name, value in values.items() if name not in ("backend", "all_namespaces")},
         "kubeconfig": options.kubeconfig or None,
         "context": options.context or None,
+        "image_pull_secrets": as_list(secrets or []),
         "watch_namespace": "" if options.all_namespaces else options.namespace,
     }

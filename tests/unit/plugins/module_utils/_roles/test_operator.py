@@ -19,9 +19,7 @@ OPTIONS = OperatorRoleOptions(
     state="present",
     all_namespaces=False,
     image={},
-    image_pull_secrets=[],
     replicas=2,
-    resync=600,
     log_level="info",
     force_conflicts=False,
     wait_timeout=300.0,
@@ -33,6 +31,8 @@ OPTIONS = OperatorRoleOptions(
     [
         ({}, {"watch_namespace": "ovn-system", "kubeconfig": None, "context": None, "state": "present"}),
         ({"all_namespaces": True, "namespace": "net"}, {"watch_namespace": "", "namespace": "net"}),
+        ({"image": {"tag": "1"}}, {"image": {"tag": "1"}, "image_pull_secrets": []}),
+        ({"image": {"pullSecrets": ["s"]}}, {"image": {}, "image_pull_secrets": ["s"]}),
         (
             {"kubeconfig": "/k", "context": "c", "state": "absent"},
             {"kubeconfig": "/k", "context": "c", "state": "absent"},
