@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.awx import SCHEDULES
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.awx import SCHEDULES, image_pull
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAYBOOKS = {path.stem for path in ROOT.glob("playbooks/*.yml")}
@@ -40,6 +40,19 @@ def resources(awx: ModuleType) -> dict[str, list[dict[str, Any]]]:
 def test_the_data_is_up_to_date(awx: ModuleType) -> None:
     there = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "awx").glob("*.yml")}
     assert there == awx.files(), "run: .venv/bin/python docs/site/awx.py"
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        ("registry.example.com/ovn-ee:1", "missing"),
+        ("registry.example.com:5000/ovn-ee", "always"),
+        ("ovn-ee:latest", "always"),
+        ("ovn-ee@sha256:0", "missing"),
+    ],
+)
+def test_image_whose_tag_moves_is_pulled_for_each_job(image: str, expected: str) -> None:
+    assert image_pull(image) == expected
 
 
 def test_each_playbook_is_offered_or_refused_with_a_reason(awx: ModuleType) -> None:

@@ -23,7 +23,6 @@ class AwxOptions:
     organization: str
     name: str
     image: str = dataclasses.field(metadata=OWN_OPTION)
-    image_pull: str
     project: dict[str, t.Any]
     inventory: dict[str, t.Any]
     credentials: list[str]
@@ -39,9 +38,19 @@ def awx_arguments(options: AwxOptions, files: t.Iterable[t.Mapping[str, t.Any]])
 
     `files` are those of `awx/`, in which an option stands as `{{ ovn_awx_name }}` or `{{ ovn_awx_project.url }}`. AWX reads other templates itself.
     """
-    values = {**dataclasses.asdict(options), "schedules": {name: name in options.schedules for name in SCHEDULES}}
+    values = {
+        **dataclasses.asdict(options),
+        "image_pull": image_pull(options.image),
+        "schedules": {name: name in options.schedules for name in SCHEDULES},
+    }
     resources = {kind: _filled(objects, values) for file in files for kind, objects in file.items()}
     return {**options.controller, **{name: values[name] for name in _ARGUMENTS}, "resources": resources}
+
+
+def image_pull(image: str) -> str:
+    """Return when AWX pulls an image: always if its tag moves, else if it is missing."""
+    _repository, _colon, tag = image.rpartition("/")[2].partition(":")
+    return "always" if tag in ("", "latest") and "@" not in image else "missing"
 
 
 def _value(found: re.Match[str], values: t.Mapping[str, t.Any]) -> t.Any:
