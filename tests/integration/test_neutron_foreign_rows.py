@@ -71,12 +71,12 @@ def test_repair_is_refused_beside_rows_of_others(short_dir: pathlib.Path, raft_c
         assert code != 0, output
         assert "Neutron of controller1 does not get ovn_neutron_sync_mode repair, with which Neutron deletes" in output
         assert "kube-ovn 30" in output
-        assert "setting ovn_neutron_delete_foreign_rows to true lets Neutron delete them" in output
+        assert "setting ovn_neutron_permit to delete_foreign_rows lets Neutron delete them" in output
         assert settings() == before
     # Neutron deletes nothing when it starts with these.
     for mode in ("migrate", "off"):
         code, output = run("--check", ovn_neutron_sync_mode=mode)
         assert code == 0, output
-    code, output = run(**repair, ovn_neutron_delete_foreign_rows=True)
+    code, output = run(**repair, ovn_neutron_permit="delete_foreign_rows")
     assert code == 0, output
     assert "neutron_sync_mode = repair\n" in config.read_text()

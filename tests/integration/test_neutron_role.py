@@ -298,7 +298,7 @@ def test_the_databases_are_asked_before_anything_is_written(
     code, output = cloud.run(**{**repair, "ovn_neutron_ask_databases": False})
     assert code != 0, output
     assert "nobody could be asked which rows the Northbound has." in output
-    code, output = cloud.run(**repair, ovn_neutron_delete_foreign_rows=True)
+    code, output = cloud.run(**repair, ovn_neutron_permit=["delete_foreign_rows"])
     assert (code, changed(output)) == (0, 2), output
 
 

@@ -120,7 +120,7 @@ def repair_refusal(facts: t.Mapping[str, t.Any], host: str) -> str:
     """Return why Neutron of this host must not get `repair`; empty if no row is of another owner. `facts`: a result of ovn_database_info, empty if nobody
     could be asked.
     """
-    allow = "ovn_neutron_delete_foreign_rows to true lets Neutron delete them"
+    allow = "ovn_neutron_permit to delete_foreign_rows lets Neutron delete them"
     beginning = f"Neutron of {host} does not get ovn_neutron_sync_mode repair, with which Neutron deletes rows that its own database lacks when it starts"
     tables = facts.get("tables")
     if tables is None:

@@ -55,9 +55,8 @@ class NeutronOptions:
     config_file: str
     config: dict[str, t.Any]
     services: list[str]
-    restart_by_hand: bool
     sync_mode: str
-    delete_foreign_rows: bool
+    permit: list[str]
     ask_databases: bool
     leader_proxy: bool
     leader_proxy_address: str
@@ -182,7 +181,7 @@ def endpoint_problem(host: str, endpoints: t.Mapping[Database, t.Sequence[str]])
 
 def leader_proxy_problem(host: str, options: NeutronOptions, neutron: DesiredNeutron, unit: str) -> str:
     """Return why the leader proxy whose unit file has this text must not end or move, empty if it may, or if nothing is known of the databases yet."""
-    if options.services or options.restart_by_hand or not neutron.endpoints["northbound"]:
+    if options.services or "restart_by_hand" in options.permit or not neutron.endpoints["northbound"]:
         return ""
     return proxy_problem(host, unit, neutron.proxy)
 

@@ -210,6 +210,6 @@ def proxy_problem(host: str, unit: str, proxy: DesiredLeaderProxy | None) -> str
     change = f"moves it to {' and '.join(future)}" if future else "ends it"
     return (
         f"Neutron of {host} reaches the databases by its leader proxy at {' and '.join(present)}. This run {change} and restarts nothing of Neutron, "
-        "which would have neither database. Nothing was changed. Name the units in ovn_neutron_services, or, if you restart Neutron right after the run, set "
-        "ovn_neutron_restart_by_hand to true, then run again."
+        "which would have neither database. Nothing was changed. Name the units in ovn_neutron_services, or, if you restart Neutron right after the run, run "
+        "again with ovn_neutron_permit=restart_by_hand."
     )

@@ -198,7 +198,7 @@ def test_neutron_gets_no_repair_beside_rows_of_others(
             "Neutron of controller1 does not get ovn_neutron_sync_mode repair, with which Neutron deletes"
         )
         assert refusal.endswith(
-            "Use off or log; setting ovn_neutron_delete_foreign_rows to true lets Neutron delete them. Nothing was changed."
+            "Use off or log; setting ovn_neutron_permit to delete_foreign_rows lets Neutron delete them. Nothing was changed."
         )
 
 

@@ -34,7 +34,9 @@ ENDS, MOVES = (
         pytest.param(UNIT, {"leader_proxy": False}, ENDPOINTS, ENDS, id="it ends"),
         pytest.param(UNIT, {"leader_proxy_address": "127.0.0.2"}, ENDPOINTS, MOVES, id="it moves"),
         pytest.param(UNIT, {"leader_proxy": False, "services": ["neutron-api"]}, ENDPOINTS, "", id="we restart"),
-        pytest.param(UNIT, {"leader_proxy": False, "restart_by_hand": True}, ENDPOINTS, "", id="somebody restarts"),
+        pytest.param(
+            UNIT, {"leader_proxy": False, "permit": ["restart_by_hand"]}, ENDPOINTS, "", id="somebody restarts"
+        ),
         pytest.param("", {"leader_proxy": False}, ENDPOINTS, "", id="there is none"),
         pytest.param("", {}, ENDPOINTS, "", id="the first run"),
         pytest.param(UNIT, {}, NONE, "", id="nothing is known of the databases yet"),
