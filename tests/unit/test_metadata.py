@@ -144,8 +144,9 @@ def test_ansible_takes_the_folder_of_the_ca_for_no_inventory() -> None:
 ROLE_NAMES = "|".join(sorted((role.name for role in ROLES), key=len, reverse=True))
 VARIABLE = re.compile(rf"(?<![\w.$/-])(?:{ROLE_NAMES})_[a-z_]*[a-z]\b(?!\*|\.(?:py|yml|html)\b)")
 SETS = re.compile(r"\b(?:register|loop_var): (\w+)")
-# Variables that a play or task gives to a role, facts and groups that they set
+# Variables that a play or task gives to a role, facts and groups that they set, and what a step computes for the files of awx
 PARAMETERS = {
+    "ovn_awx_image_pull",
     "ovn_central_asked_host",
     "ovn_central_checked",
     "ovn_hypervisor_checked",
