@@ -21,7 +21,7 @@ class ActionModule(RoleAction):
         writer = choose_writer(self.hostvars, self.groups, self.host, options.northbound_endpoints)
         pods: list[dict[str, t.Any]] = []
         chassis: list[dict[str, t.Any]] = []
-        present = options.state == "present"
+        present = options.state != "absent"
         if options.backend == "kubernetes":
             info = "kubernetes.core.k8s_info"
             pods = self.call_cluster(info, kind="Pod", namespace=options.namespace, label_selectors=_PODS)["resources"]
@@ -32,7 +32,7 @@ class ActionModule(RoleAction):
         return {
             **desired_state(options, self.host, self.groups, pods, chassis),
             "present": present,
-            "remove": options.cleanup or not present,
+            "remove": options.state != "present",
             "name": options.name,
             "count": options.count,
             "mtu": options.mtu,

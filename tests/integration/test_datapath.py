@@ -258,7 +258,7 @@ def test_a_hypervisor_boots_and_answers(site: Site, verb: str) -> None:
             site.on("hypervisor1", f"until pidof ovs-vswitchd >/dev/null; do sleep 0.2; done; sleep 1; {HANDLERS}")
             != "0"
         )
-    text = site.playbook("ping", "-e", "ovn_ping_cleanup=false")
+    text = site.playbook("ping", "-e", "ovn_ping_state=present")
     assert re.search(r"hypervisor1 -> hypervisor2: 5 of 5 answers", text), text
     copy_stream(site, "hypervisor1")
     took = f"SSH after {booted:.1f} s, guests answer each other after {time.monotonic() - began:.1f} s"
@@ -272,7 +272,7 @@ def test_tunnels_pass_a_managed_firewall(site: Site) -> None:
     site.playbook("hypervisors", "-e", options)
     if site.has_kernel:  # a datapath in userspace passes no packet to the kernel's filter
         assert networks[0] in site.on("hypervisor1", "nft list ruleset")
-    text = site.playbook("ping", "-e", "ovn_ping_cleanup=false")
+    text = site.playbook("ping", "-e", "ovn_ping_state=present")
     assert re.search(r"hypervisor1 -> hypervisor2: 5 of 5 answers", text), text
 
 

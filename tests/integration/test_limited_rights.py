@@ -368,7 +368,7 @@ def test_who_pings_from_a_hypervisor_cluster(
     everything = ["pods/c5c3-ping-node-1", "pods/c5c3-ping-node-2", "serviceaccounts/c5c3-ping"]
     with Guests(play.server, play.namespace) as guests:
         guests.make_switches()
-        for variables, remaining in (({"ovn_ping_cleanup": False}, everything), ({}, [])):
+        for variables, remaining in (({"ovn_ping_state": "present"}, everything), ({}, [])):
             code, output = ping(**variables)  # the second one finds the guests of the first one
             assert (code, "orbidden" in output) == (0, False), output
             assert "guest: all is well" in output

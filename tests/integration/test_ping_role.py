@@ -248,7 +248,7 @@ def test_guests_that_have_ended(site: Site, run_playbook: RunPlaybook, short_dir
 def test_nodes_with_an_open_vswitch_of_their_own_get_guests(site: Site, run_playbook: RunPlaybook) -> None:
     """In check mode, since nothing runs there: the API server accepts them."""
     inventory = site.inventory({"rack1": site.cluster}, {})
-    assert "No hypervisor runs in namespace" in failure(run_playbook, site, inventory, ovn_ping_state="present")
+    assert "No hypervisor runs in namespace" in failure(run_playbook, site, inventory, ovn_ping_state="tested")
     for node in NODES:
         site.controller(node)
     objects = "ovn_ping_pods.objects"
@@ -290,13 +290,13 @@ def test_what_a_failed_test_leaves(site: Site, run_playbook: RunPlaybook, databa
     """The host has failed before, so for Ansible it is no host of the play any more."""
     broken = {"ansible_python_interpreter": "/nowhere/python3"}
     inventory = site.inventory({"compute1": broken, "compute2": broken}, databases)
-    failed = failure(run_playbook, site, inventory, ovn_ping_state="present")
+    failed = failure(run_playbook, site, inventory, ovn_ping_state="tested")
     assert re.search(r"The guest of compute1: .*/nowhere/python3", failed)
     assert site.left() == ("", [], [])
 
 
 def test_a_single_machine_pings_nobody(site: Site, run_playbook: RunPlaybook, databases: dict[str, t.Any]) -> None:
     """In a play of somebody else; what an earlier run has left goes."""
-    failed = failure(run_playbook, site, site.inventory({"compute1": {}}, databases), ovn_ping_state="present")
+    failed = failure(run_playbook, site, site.inventory({"compute1": {}}, databases), ovn_ping_state="tested")
     assert "Nothing was pinged: a ping needs two guests, and this run has 1 (compute1)." in failed
     assert "Plug in the guest" not in failed

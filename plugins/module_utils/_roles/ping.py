@@ -26,9 +26,8 @@ class PingOptions:
     """The options of the role and the shared variables that it needs."""
 
     backend: str
+    name: t.ClassVar[str] = "c5c3-ping"  # of the logical switch, and of namespace and interface on hypervisors
     state: str
-    cleanup: bool
-    name: str
     count: int
     ip_version: int
     mtu: int
@@ -259,7 +258,7 @@ def check_hosts(hosts: t.Sequence[str], hostvars: Hostvars, options: HostsOption
     if not hosts:
         raise Refused(f"The ping has no hosts: {place} matches none{within}. {advice}")
     is_cluster = backend_of(hostvars[hosts[0]]) == "kubernetes"
-    if options.state == "present" and len(hosts) == 1 and not (is_cluster and options.nodes != 1):
+    if options.state != "absent" and len(hosts) == 1 and not (is_cluster and options.nodes != 1):
         raise Refused(
             f"The ping needs two guests, and there is only one: {place} is {hosts[0]} alone{within}. {advice}"
         )

@@ -42,6 +42,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.rights import (
     questions_of,
     status_agent_rights,
 )
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.ping import PingOptions
 
 EXAMPLES = Path(__file__).resolve().parents[5] / "examples" / "rights"
 SPEC = parse_spec({}, name="ovn", namespace="ovn-system")
@@ -152,10 +153,7 @@ def test_who_only_looks_changes_nothing(kind: Kind) -> None:
 def test_names_in_the_roles_are_the_defaults() -> None:
     named = {name for rights in LIMITED_RIGHTS.values() for right in rights for name in right.names}
     records = {record_name(SPEC.name, database) for database in DATABASES}
-    ping = yaml.safe_load(
-        (EXAMPLES.parents[1] / "roles" / "ovn_ping" / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
-    )["argument_specs"]["main"]["options"]["ovn_ping_name"]
-    assert named == {SPEC.name, SPEC.tls_secret, ping["default"], *records}
+    assert named == {SPEC.name, SPEC.tls_secret, PingOptions.name, *records}
 
 
 def test_a_run_that_signs_for_nodes_may_do_what_it_grants_their_agents() -> None:

@@ -32,9 +32,7 @@ Given = dict[str, t.Any]
 GROUP = ("h1", "h2")
 OPTIONS = PingOptions(
     backend="host",
-    state="present",
-    cleanup=True,
-    name="t",
+    state="tested",
     count=5,
     ip_version=4,
     mtu=1400,
@@ -86,7 +84,7 @@ def pod(name: str, node: str, *, of: str = "", deleted: bool = False, phase: str
     return {"metadata": metadata, "spec": whole, "status": {"phase": phase}}
 
 
-def guest_pod(name: str, node: str, test: str = "t", **options: t.Any) -> Given:
+def guest_pod(name: str, node: str, test: str = "c5c3-ping", **options: t.Any) -> Given:
     found = pod(name, node, **options)
     found["metadata"]["labels"] = {"app.kubernetes.io/component": "ping", "app.kubernetes.io/name": test}
     return found
@@ -95,7 +93,7 @@ def guest_pod(name: str, node: str, test: str = "t", **options: t.Any) -> Given:
 AGENT = {"name": "agent", "image": "ovn:2", "imagePullPolicy": "Never"}
 CONTROLLER = {"containers": [{**AGENT, "name": "controller", "image": "ovn:1"}, AGENT]}
 SWITCHES = [pod("ovs-b", "b", of="ovs-"), pod("ovs-a", "a", of="ovs-"), pod("ovs-c", "c", of="ovs-", deleted=True)]
-PODS = [*SWITCHES, pod("c-a", "a", of="controller-", **CONTROLLER), guest_pod("t-a", "a")]
+PODS = [*SWITCHES, pod("c-a", "a", of="controller-", **CONTROLLER), guest_pod("c5c3-ping-a", "a")]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +108,7 @@ def test_the_guest_of_a_machine(place: int, mac: str, ip: str) -> None:
     hosts = [*(f"x{number}" for number in range(place)), "h2", "last"]
     assert on_machine(group=hosts)["guests"] == [
         {
-            "port": {"name": "t-h2", "mac": mac, "ip": ip},
+            "port": {"name": "c5c3-ping-h2", "mac": mac, "ip": ip},
             "address": f"{ip}/16",
             "target": {"name": "h2", "address": ip, "chassis": "id2"},
         }
@@ -131,9 +129,9 @@ def test_the_guests_of_nodes() -> None:
     found = in_cluster(PODS, [{"metadata": {"name": "a"}, "spec": {"systemId": "id-a"}}])
     assert found["guests"] == [
         {
-            "pod": f"t-{node}",
+            "pod": f"c5c3-ping-{node}",
             "via": f"h2/{node}",
-            "port": {"name": f"t-h2-{node}", "mac": f"02:c5:c3:00:81:0{number}", "ip": f"198.18.129.{number}"},
+            "port": {"name": f"c5c3-ping-h2-{node}", "mac": f"02:c5:c3:00:81:0{number}", "ip": f"198.18.129.{number}"},
             "address": f"198.18.129.{number}/16",
             "target": {"name": node, "address": f"198.18.129.{number}", "chassis": chassis_name},
         }
@@ -171,9 +169,14 @@ def controller(node: str, phase: str = "Running", **spec: t.Any) -> Given:
 def test_where_open_vswitch_belongs_to_the_nodes() -> None:
     """Only ovn-controller has pods there, and its sockets are those of the node."""
     host: Given = {"ovs": {"mode": "host"}}
-    pods = [controller("b", **host), controller("a", **host), controller("c", "Pending", **host), guest_pod("t-a", "a")]
+    pods = [
+        controller("b", **host),
+        controller("a", **host),
+        controller("c", "Pending", **host),
+        guest_pod("c5c3-ping-a", "a"),
+    ]
     found = in_cluster(pods)
-    assert [guest["pod"] for guest in found["guests"]] == created(found) == ["t-a", "t-b"]
+    assert [guest["pod"] for guest in found["guests"]] == created(found) == ["c5c3-ping-a", "c5c3-ping-b"]
     assert images(found) == {
         "image": "ovn:1",
         "pull_policy": "IfNotPresent",
@@ -200,26 +203,28 @@ def test_no_hypervisor_runs(pods: list[Given]) -> None:
 def test_a_removal_takes_whatever_is_there() -> None:
     """The hypervisor may have left its group, and Open vSwitch the nodes."""
     pods = [
-        guest_pod("t-a", "a"),
+        guest_pod("c5c3-ping-a", "a"),
         guest_pod("u-a", "a", "u"),
-        guest_pod("t-d", "d"),
-        guest_pod("t-e", "e", deleted=True),
+        guest_pod("c5c3-ping-d", "d"),
+        guest_pod("c5c3-ping-e", "e", deleted=True),
     ]
     assert in_cluster([*SWITCHES, *pods], group=[], state="absent")["guests"] == [
-        {"pod": f"t-{node}", "via": f"h2/{node}", "target": {"name": node}} for node in ("a", "d")
+        {"pod": f"c5c3-ping-{node}", "via": f"h2/{node}", "target": {"name": node}} for node in ("a", "d")
     ]
 
 
-STOPPED = [guest_pod("t-a", "a", phase="Running"), guest_pod("t-b", "b", phase="Failed")]
-STOPPED += [guest_pod("u-b", "b", "u", phase="Failed"), guest_pod("t-d", "d", phase="Succeeded")]
+STOPPED = [guest_pod("c5c3-ping-a", "a", phase="Running"), guest_pod("c5c3-ping-b", "b", phase="Failed")]
+STOPPED += [guest_pod("u-b", "b", "u", phase="Failed"), guest_pod("c5c3-ping-d", "d", phase="Succeeded")]
 
 
 @pytest.mark.parametrize(
     ("state", "guests", "missing", "deleted"),
     [
-        pytest.param("present", ["t-a", "t-b"], ["t-a", "t-b"], ["t-b"], id="a ping"),
+        pytest.param(
+            "tested", ["c5c3-ping-a", "c5c3-ping-b"], ["c5c3-ping-a", "c5c3-ping-b"], ["c5c3-ping-b"], id="a ping"
+        ),
         # Nobody can unplug a guest where there is no Open vSwitch any more: its pod is deleted with the others.
-        pytest.param("absent", ["t-a", "t-b"], ["t-b"], ["t-b"], id="a removal"),
+        pytest.param("absent", ["c5c3-ping-a", "c5c3-ping-b"], ["c5c3-ping-b"], ["c5c3-ping-b"], id="a removal"),
     ],
 )
 def test_guests_that_do_not_run_are_recreated(
@@ -234,13 +239,16 @@ def test_guests_that_do_not_run_are_recreated(
 
 
 def test_a_guest_that_waits_for_its_image_is_recreated() -> None:
-    waiting = guest_pod("t-b", "b", phase="Pending")
+    waiting = guest_pod("c5c3-ping-b", "b", phase="Pending")
     found = in_cluster([*SWITCHES, waiting])
-    assert [one["metadata"]["name"] for one in found["pods_to_delete"]] == ["t-b"]
+    assert [one["metadata"]["name"] for one in found["pods_to_delete"]] == ["c5c3-ping-b"]
 
 
 HOSTS: dict[str, Given] = {"db1": {}, "k": {"ovn_backend": "kubernetes", "ovn_kubeconfig": "/k"}, "h2": {}}
-GUESTS: list[Given] = [{"via": "k/a", "target": {"name": "a"}, "pod": "t-a"}, {"target": {"name": "b"}, "pod": "t-b"}]
+GUESTS: list[Given] = [
+    {"via": "k/a", "target": {"name": "a"}, "pod": "c5c3-ping-a"},
+    {"target": {"name": "b"}, "pod": "c5c3-ping-b"},
+]
 
 
 def writer_of(
@@ -310,12 +318,12 @@ FAILED = {"failed": True, "module_stderr": "Error\n  from server", "msg": "MODUL
         pytest.param({"results": [{"item": GUESTS[0]}, {"item": GUESTS[1]}]}, [], id="all answer"),
         pytest.param(
             {"results": [{"item": GUESTS[0], **FAILED}, {"item": GUESTS[1]}]},
-            [{"name": "a", "pod": "t-a", "why": "Error from server"}],
+            [{"name": "a", "pod": "c5c3-ping-a", "why": "Error from server"}],
             id="one does not",
         ),
         pytest.param(
             {"results": [{"item": guest, "unreachable": True, "module_stderr": "", "msg": "away"} for guest in GUESTS]},
-            [{"name": name, "pod": f"t-{name}", "why": "away"} for name in "ab"],
+            [{"name": name, "pod": f"c5c3-ping-{name}", "why": "away"} for name in "ab"],
             id="none does",
         ),
         pytest.param(
@@ -348,14 +356,14 @@ def test_who_removes_the_switch(facts: dict[str, bool], remover: str) -> None:
 
 
 def test_what_remains() -> None:
-    left = [{"name": "a", "pod": "t-a", "why": "no answer"}]
-    pods = [guest_pod("t-a", "a"), guest_pod("t-b", "b")]
+    left = [{"name": "a", "pod": "c5c3-ping-a", "why": "no answer"}]
+    pods = [guest_pod("c5c3-ping-a", "a"), guest_pod("c5c3-ping-b", "b")]
 
     def made(kind: str, name: str) -> Given:
         return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": "ovn"}}
 
     assert judge_removal(left, {}, pods) == {
-        "objects": [made("Pod", "t-b")],
+        "objects": [made("Pod", "c5c3-ping-b")],
         "remains": ["The guest of a: no answer"],
     }
     assert judge_removal([], {"unreachable": True, "msg": "not\nthere"}, []) == {
@@ -363,7 +371,7 @@ def test_what_remains() -> None:
         "remains": ["The logical switch: not there"],
     }
     assert judge_removal([], {"changed": True}, pods) == {
-        "objects": [made("Pod", "t-a"), made("Pod", "t-b"), made("ServiceAccount", "t")],
+        "objects": [made("Pod", "c5c3-ping-a"), made("Pod", "c5c3-ping-b"), made("ServiceAccount", "c5c3-ping")],
         "remains": [],
     }
 
@@ -418,7 +426,7 @@ RACK: Given = {"ovn_backend": "kubernetes"}
     ],
 )
 def test_between_which_hosts_there_is_no_ping(hosts: dict[str, Given], options: dict[str, t.Any], problem: str) -> None:
-    given = HostsOptions("p", options.get("state", "present"), options.get("nodes", 2))
+    given = HostsOptions("p", options.get("state", "tested"), options.get("nodes", 2))
     expected = pytest.raises(Refused, match=re.escape(problem)) if problem else contextlib.nullcontext()
     with expected:
         check_hosts(list(hosts), hosts, given, limit=options.get("limit", ""))
