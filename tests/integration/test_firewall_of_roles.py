@@ -124,7 +124,7 @@ def test_a_table_comes_lets_a_new_hypervisor_in_and_goes(site: LocalSite) -> Non
         str(file),
         hypervisors=("h1",),
         ovn_firewall="managed",
-        ovn_central_client_networks=["10.1.0.0/16"],
+        ovn_central_networks={"clients": ["10.1.0.0/16"]},
         ovn_encapsulation_ip="127.0.0.21",
     )
     assert ran.code == 0, ran.output

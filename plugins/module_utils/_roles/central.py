@@ -52,8 +52,6 @@ T = t.TypeVar("T")
 ONLY_MACHINES = (
     "ca_certificate",
     "certificate",
-    "chassis_networks",
-    "client_networks",
     "config_directory",
     "database_directory",
     "distribution",
@@ -61,8 +59,8 @@ ONLY_MACHINES = (
     "heartbeat_interval",
     "listen_address",
     "log_level",
-    "member_networks",
     "metrics_file",
+    "networks",
     "northbound_options",
     "observer",
     "private_key",

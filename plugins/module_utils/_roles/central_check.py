@@ -28,9 +28,7 @@ class CentralCheckOptions:
     tls: bool
     firewall: str
     members: list[str] | None
-    client_networks: list[str]
-    chassis_networks: list[str]
-    member_networks: list[str]
+    networks: dict[str, t.Any]
     permit: list[str]
     distribution: dict[str, t.Any]
     certificate: str
@@ -83,9 +81,7 @@ def firewall_given(options: CentralCheckOptions) -> dict[str, t.Any]:
         "ovn_firewall": options.firewall,
         "ovn_central_members": options.members,
         "ovn_central_distribution": options.distribution,
-        "ovn_central_client_networks": options.client_networks,
-        "ovn_central_chassis_networks": options.chassis_networks,
-        "ovn_central_member_networks": options.member_networks,
+        "ovn_central_networks": options.networks,
     }
 
 

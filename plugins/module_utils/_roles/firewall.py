@@ -20,13 +20,10 @@ from .variables import Groups, Hostvars, Overlaid, Variables, backend_of, first_
 
 Mode = t.Literal["managed", "print", "none"]
 Role = t.Literal["ovn_central", "ovn_hypervisor"]
-# Where a party is in the inventory, and the option with those that are not in it
+# Where a party is in the inventory, and the key of the option with those that are not in it
 _GROUPS: dict[Party, str] = {"central": "ovn_central", "chassis": "ovn_hypervisors", "client": "ovn_controllers"}
-_NETWORKS: dict[Party, str] = {
-    "central": "ovn_central_member_networks",
-    "client": "ovn_central_client_networks",
-    "chassis": "ovn_central_chassis_networks",
-}
+_CENTRAL_NETWORKS = "ovn_central_networks"
+_NETWORKS: dict[Party, str] = {"central": "members", "client": "clients", "chassis": "chassis"}
 _TUNNEL_NETWORKS = "ovn_hypervisor_tunnel_networks"
 _ROLES: dict[Party, Role] = {"central": "ovn_central", "chassis": "ovn_hypervisor"}
 PACKAGES = ["nftables"]
@@ -101,8 +98,8 @@ def firewall_problem(observed: t.Mapping[str, t.Any], host: str, disconnect: t.A
         return ""
     named = ", ".join(f"{one['address']} to port {one['port']}" for one in strangers)
     return (
-        f"The firewall of {host} is not loaded, because it would shut out who is connected: {named}. Add them to ovn_central_client_networks "
-        "(6641, 16642), ovn_central_chassis_networks (6642) or ovn_central_member_networks (all ports), or shut them out with "
+        f"The firewall of {host} is not loaded, because it would shut out who is connected: {named}. Add them to ovn_central_networks, as clients "
+        "(6641, 16642), chassis (6642) or members (all ports), or shut them out with "
         "ovn_central_permit=firewall_disconnect. Nothing was changed."
     )
 
@@ -185,7 +182,7 @@ def _sources(host: FilteredMachine, flow: MachineFlow, hostvars: Hostvars, group
             if party == "central":
                 names = as_list(first_value(host.variables, "ovn_central_members", default=names))
             sources += [address for name in names for address in _addresses(name, hostvars[name], party)]
-        sources += _declared(host, _NETWORKS[party]) if party in _NETWORKS else []
+        sources += _declared(host, _CENTRAL_NETWORKS, _NETWORKS[party]) if party in _NETWORKS else []
     return list(dict.fromkeys(sources))
 
 
@@ -197,15 +194,16 @@ def _addresses(name: str, variables: Variables, party: Party) -> list[str]:
     return [address_of(name, variables), *tunnel_ends_of(name, variables)]
 
 
-def _declared(host: FilteredMachine, option: str) -> list[str]:
-    """Return the networks of an option; `InvalidInput` for what is none."""
-    networks = as_list(first_value(host.variables, option, default=[]))
+def _declared(host: FilteredMachine, option: str, key: str = "") -> list[str]:
+    """Return the networks of an option, or of one key of it; `InvalidInput` for what is none."""
+    value = first_value(host.variables, option, default={} if key else [])
+    networks = as_list(value.get(key) or []) if key else as_list(value)
     for network in networks:
         try:
             ipaddress.ip_network(network)
         except ValueError as e:
             raise InvalidInput(
-                f"{option} of {host.name} has {network}: {e}. Give addresses or networks, such as 192.0.2.0/24. Nothing was changed."
+                f"{option}{key and f'.{key}'} of {host.name} has {network}: {e}. Give addresses or networks, such as 192.0.2.0/24. Nothing was changed."
             ) from e
     return networks
 

@@ -130,7 +130,8 @@ SPECIFICATION: t.Mapping[str, t.Mapping[str, t.Any]] = {
     },
     "ovn_wait_timeout": {
         "type": "int",
-        "description": "How long a role waits for what it has started, in seconds. Its default depends on the role, and on machine or cluster.",
+        "description": "How long a role waits for what it has started, in seconds. Its default depends on the role, and on machine or cluster. "
+        "The lock of a run on a central host also expires after this time, and the time that a member gets to stop, if the run no longer renews it.",
     },
     "ovs_image": {
         "type": "dict",

@@ -453,7 +453,7 @@ def test_no_replicas_are_refused_by_the_definition_not_left_out() -> None:
             },
             "ovn_central_log_level, ovn_central_observer: for machines only; on k1 (ovn_backend kubernetes) they have no effect.",
         ),
-        ({"for_machines": {"ovn_central_client_networks": [], "ovn_central_distribution": {}}}, ""),
+        ({"for_machines": {"ovn_central_networks": {}, "ovn_central_distribution": {}}}, ""),
     ],
 )
 def test_what_kubernetes_cannot_do_is_said(given: dict[str, t.Any], problem: str) -> None:

@@ -43,7 +43,7 @@ def all_managed(hosts: dict[str, Vars], **more: t.Any) -> dict[str, Vars]:
 
 
 def test_a_central_host_lets_in_whom_the_table_of_flows_names() -> None:
-    options = {"ovn_central_client_networks": ["10.1.0.0/16"], "ovn_central_chassis_networks": "10.2.0.0/16,fd00::/64"}
+    options = {"ovn_central_networks": {"clients": ["10.1.0.0/16"], "chassis": "10.2.0.0/16,fd00::/64"}}
     found = desired_firewall(all_managed(machines(), **options), GROUPS, "central1")
     assert (found["options"]["state"], found["packages"]) == ("present", ["nftables"])
     assert sources(found) == {
@@ -85,8 +85,8 @@ def test_nothing_is_managed_unless_somebody_says_so(variables: Vars, state: str,
 
 
 def test_an_option_of_the_role_counts_more_than_the_inventory() -> None:
-    given = {"ovn_firewall": "managed", "ovn_central_client_networks": ""}
-    hosts = machines(central1={"ansible_host": "192.0.2.1", "ovn_central_client_networks": ["10.0.0.0/8"]})
+    given = {"ovn_firewall": "managed", "ovn_central_networks": ""}
+    hosts = machines(central1={"ansible_host": "192.0.2.1", "ovn_central_networks": {"clients": ["10.0.0.0/8"]}})
     assert sources(desired_firewall(hosts, GROUPS, "central1", given))[6641] == ["10.0.0.0/8", *CENTRAL]
     members = {**given, "ovn_central_members": ["central1"]}
     assert sources(desired_firewall(hosts, GROUPS, "central1", members))[6643] == ["192.0.2.1"]
@@ -149,10 +149,13 @@ def test_a_chassis_outside_of_the_networks_of_tunnels_is_named() -> None:
     [
         ({"ovn_firewall": "yes"}, "ovn_firewall of central1 is yes. Use managed, print or none"),
         (
-            {**MANAGED, "ovn_central_client_networks": ["192.0.2.5/24"]},
-            "ovn_central_client_networks of central1 has 192.0.2.5/24",
+            {**MANAGED, "ovn_central_networks": {"clients": ["192.0.2.5/24"]}},
+            "ovn_central_networks.clients of central1 has 192.0.2.5/24",
         ),
-        ({**MANAGED, "ovn_central_chassis_networks": ["rack1"]}, "ovn_central_chassis_networks of central1 has rack1"),
+        (
+            {**MANAGED, "ovn_central_networks": {"chassis": ["rack1"]}},
+            "ovn_central_networks.chassis of central1 has rack1",
+        ),
     ],
 )
 def test_what_is_refused(variables: Vars, message: str) -> None:
@@ -182,7 +185,7 @@ STRANGER = {"changed": True, "strangers": [{"port": 6641, "address": "203.0.113.
         (
             STRANGER,
             False,
-            "it would shut out who is connected: 203.0.113.7 to port 6641. Add them to ovn_central_client_networks",
+            "it would shut out who is connected: 203.0.113.7 to port 6641. Add them to ovn_central_networks, as clients",
         ),
         (STRANGER, "yes", ""),
         (
