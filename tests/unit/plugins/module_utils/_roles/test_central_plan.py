@@ -84,6 +84,12 @@ class TestBeforeChanges:
         assert len(plan["refusals"]) == 2
         assert plan_before_changes(checks(), options(permit=["new_cluster"]), RUN, ["somebody"])["refusals"] == []
 
+    def test_address_that_is_a_name_needs_its_permit(self) -> None:
+        addresses = {name: f"ssl:{name}.example.com:6643" for name in MEMBERS}
+        named = checks(desired={"raft_addresses": dict.fromkeys(DATABASES, addresses), "wait_timeout": 120})
+        assert "ovn_central_permit=names" in plan_before_changes(named, OPTIONS, RUN, None)["refusals"][0]
+        assert plan_before_changes(named, options(permit=["names"]), RUN, None)["refusals"] == []
+
     def test_adoption_creates_nothing(self) -> None:
         adoption = PlannedRun("this run", "now", check_mode=False, adopt=True)
         assert "an adoption creates none" in plan_before_changes(checks(), OPTIONS, adoption, [])["refusals"][0]
