@@ -57,6 +57,7 @@ from ..module_utils._roles.option_types import (
 from ..module_utils._roles.rendered import RenderedHosts, RenderedVariables
 from ..module_utils._roles.shared_variables import SPECIFICATION as SHARED
 from ..module_utils._roles.variables import Groups, Hostvars, Overlaid, Variables
+from ._kubeconfig import decrypted_kubeconfig
 
 if t.TYPE_CHECKING:
     from ..module_utils._roles.option_types import Options
@@ -144,9 +145,7 @@ class RoleAction(ActionBase, abc.ABC):
     def call(self, module: str, **arguments: t.Any) -> dict[str, t.Any]:
         """Return the result of a module on the host of the task; one that fails, fails the task. A file named as `kubeconfig` may be in a vault."""
         execute: t.Callable[..., dict[str, t.Any]] = self._execute_module
-        kubeconfig = arguments.get("kubeconfig")
-        if isinstance(kubeconfig, str) and os.path.isfile(kubeconfig):
-            arguments["kubeconfig"] = str(self._loader.get_real_file(os.path.abspath(kubeconfig), decrypt=True))
+        arguments["kubeconfig"] = decrypted_kubeconfig(self._loader, arguments.get("kubeconfig"))
         given = {name: value for name, value in arguments.items() if value is not None}
         return self._accepted(module, execute(module_name=module, module_args=given, task_vars=self._task_vars))
 
