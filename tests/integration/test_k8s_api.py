@@ -311,6 +311,9 @@ class TestVerbs:
         assert [(kind, item["metadata"]["name"]) for kind, item in events] == [("ADDED", "a"), ("ADDED", "b")]
         timer.join()
 
+    def test_a_watch_whose_time_is_up_shows_nothing(self, cluster: Cluster, namespace: str) -> None:
+        assert list(cluster.watch("v1", "ConfigMap", namespace, timeout=0.0)) == []
+
     def test_a_watch_that_is_left_early(self, cluster: Cluster, namespace: str) -> None:
         cluster.create(config_map(namespace, "a"))
         for _event in cluster.watch("v1", "ConfigMap", namespace, timeout=3600):

@@ -130,7 +130,7 @@ class TestPlaybook:
             "ovn_namespace": namespace,
             "ovn_image": {"repository": "registry.example.com/ovn"},
             "ovn_operator_image": {"repository": "registry.example.com/ovn-operator", "pullSecrets": ["registry"]},
-            "ovn_wait_timeout": 1,  # nobody starts pods here
+            "ovn_wait_timeout": 3,  # nobody starts pods here
         }
         code, output = self.run(short_dir, collection_path, "--check", **given)
         assert (code, deployment(cluster, namespace)) == (0, None), output

@@ -195,7 +195,9 @@ class ApiConnection:
     def events(
         self, path: str, doing: str, timeout: float, **options: t.Any
     ) -> t.Iterator[tuple[str, dict[str, t.Any]]]:
-        """Yield the (type, object) of each event of a watch, for `timeout` seconds."""
+        """Yield the (type, object) of each event of a watch, for `timeout` seconds; none if the time is up."""
+        if timeout <= 0:  # urllib3 refuses it
+            return
         deadline = Deadline(timeout)
         self.count_request()
         with self._translated_errors(doing):
