@@ -18,12 +18,11 @@ import time
 import typing as t
 from pathlib import Path
 
-from _waits import until
-
 _TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(_TESTS / "integration"), str(_TESTS / "chaos")]
 
 from _loopback import LoopbackBackend, LoopbackHost, Tls
+from _waits import until
 from conftest import Pki
 from network import Network
 

@@ -13,6 +13,8 @@ import time
 import typing as t
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
+
 from _waits import until
 from machines import Machines
 from measure import Figure

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1] / "integration"
@@ -34,3 +36,17 @@ def test_no_integration_test_imports_code_of_the_controller() -> None:
 def test_what_is_code_of_the_controller() -> None:
     code = "from ansible.utils import display\nfrom ansible_collections.c5c3.ovn.plugins.inventory import chassis\nimport ansible.module_utils.basic"
     assert [bool(OF_THE_CONTROLLER.match(one)) for one in imports(code)] == [True, True, False]
+
+
+def test_the_benchmark_finds_all_that_it_imports() -> None:
+    """Its parts put the helpers of other tests on the path themselves, each before its first import of one."""
+    bench = TESTS.parent / "bench"
+    parts = sorted(path.stem for path in bench.glob("*.py") if path.stem != "__main__")
+    failed = {}
+    for part in parts:
+        done = subprocess.run(
+            [sys.executable, "-c", f"import {part}"], cwd=bench, capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            failed[part] = done.stderr.splitlines()[-1]
+    assert failed == {}
