@@ -97,6 +97,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.c5c3.ovn.plugins.module_utils._api.names import CLIENT_CA_KEY
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki import certificates, installed, names
+from ansible_collections.c5c3.ovn.plugins.module_utils._pki.decision import RENEW_BEFORE_DAYS
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki.secret import secret_state
 
 
@@ -108,7 +109,7 @@ def certificate_state(
     issuer: str = "",
     ca_bundle: str = "",
     remove_authorities: bool = False,
-    renew_before: int = 30,
+    renew_before: int = RENEW_BEFORE_DAYS,
     renew_on_issuer_change: bool = True,
     client_ca_bundle: str = "",
     extended_key_usage: t.Sequence[str] = ("serverAuth", "clientAuth"),

@@ -154,6 +154,7 @@ from ..module_utils._base.errors import OvnError
 from ..module_utils._control_plane.tls_secret import TlsSecret, compare_secret, read_secret, write_secret
 from ..module_utils._host.certificate import authority_warning
 from ..module_utils._kubernetes.client import AUTH_ARG_SPEC, Cluster, run_module
+from ..module_utils._pki.decision import RENEW_BEFORE_DAYS
 from ..module_utils._pki.installed import Declared
 from ..module_utils._pki.issuing import require_cryptography
 from ..module_utils._pki.names import subject_alt_names
@@ -227,7 +228,7 @@ def main() -> t.NoReturn:
             "issuer": {"type": "str", "default": ""},
             "ca_bundle": {"type": "str", "default": ""},
             "client_ca_bundle": {"type": "str", "default": ""},
-            "renew_before": {"type": "int", "default": 30},
+            "renew_before": {"type": "int", "default": RENEW_BEFORE_DAYS},
             "renew": {"type": "bool", "default": False},
             "renew_on_issuer_change": {"type": "bool", "default": True},
             "remove_authorities": {"type": "bool", "default": False},

@@ -9,12 +9,13 @@ import datetime
 import typing as t
 
 from .._kubernetes.timestamps import format_timestamp, parse_timestamp
+from .._pki.decision import RENEW_BEFORE_DAYS
 from .._pki.issued import CHASSIS, CLIENT, METADATA_AGENT, IssuedCertificate
 from .status_conditions import LONGEST, StatusCondition, repeat_condition
 
 CERTIFICATE = "CertificateValid"
-SOON = datetime.timedelta(days=30)  # as ovn_verify_certificate_days
 
+_SOON = datetime.timedelta(days=RENEW_BEFORE_DAYS)
 _VALID = "Valid"
 _ROTATE = "Replace {them} with c5c3.ovn.rotate, or by its phases if that refuses (README of the role ovn_pki); the owner of a given Secret or ConfigMap, there."
 _HOLDERS = {CHASSIS: "chassis", METADATA_AGENT: "metadata agents", CLIENT: "clients"}
@@ -86,7 +87,7 @@ def _served(ends: t.Mapping[str, float], present: datetime.datetime) -> StatusCo
             CERTIFICATE, "False", "Expired", f"{served}has expired on {format_timestamp(end)}. {renew}"
         )
     message = f"{served}ends first, on {format_timestamp(end)}."
-    if end - present < SOON:
+    if end - present < _SOON:
         renew = "Renew it, for example with a run of c5c3.ovn.site."
         return StatusCondition(CERTIFICATE, "True", "ExpiresSoon", f"{message} {renew}")
     return StatusCondition(CERTIFICATE, "True", _VALID, message)
@@ -118,7 +119,7 @@ def _trusted(
         if end <= present:
             message = f"{what} has expired on {format_timestamp(end)}, another one is valid. Finish the rotation: c5c3.ovn.rotate, or the owner of the bundle."
             yield StatusCondition(CERTIFICATE, "True", "RotationUnfinished", message)
-        elif end - present < SOON:
+        elif end - present < _SOON:
             message = (
                 f"{what} ends on {format_timestamp(end)}. Replace it: c5c3.ovn.rotate, or the owner of the bundle."
             )
@@ -131,7 +132,7 @@ def _issued(
     """Yield findings about the certificates of all holders of this kind."""
     ordered = sorted((one for one in certificates if one.kind == kind), key=lambda one: (one.end, one.holder))
     ended = [one for one in ordered if _time(one.end) <= present]
-    soon = [one for one in ordered[len(ended) :] if _time(one.end) - present < SOON]
+    soon = [one for one in ordered[len(ended) :] if _time(one.end) - present < _SOON]
     who, reason = _HOLDERS[kind], _REASONS[kind]
     if ended:
         message = f"Certificates of {who} have expired: {_holders(ended)}. {_REFUSES[kind]} {_RENEW[kind]}"

@@ -12,6 +12,7 @@ from ansible.module_utils.basic import missing_required_lib
 
 from .._base.errors import InvalidInput, OvnError
 from .._pki import certificates, files, install, names
+from .._pki.decision import RENEW_BEFORE_DAYS
 from .._pki.files import Ownership, activate, read, write_pending
 from .._pki.issued import IssuedCertificate, IssuedChange, is_time, merge_list, parse_list, render_list
 from .file_lock import acquire
@@ -90,7 +91,7 @@ OPTIONS: dict[str, dict[str, t.Any]] = {
     "issuer": {"type": "str", "default": ""},
     "ca_bundle": {"type": "str", "default": ""},
     "remove_authorities": {"type": "bool", "default": False},
-    "renew_before": {"type": "int", "default": 30},
+    "renew_before": {"type": "int", "default": RENEW_BEFORE_DAYS},
     "renew_on_issuer_change": {"type": "bool", "default": True},
     "extended_key_usage": {
         "type": "list",

@@ -15,7 +15,7 @@ from .._control_plane.tls_secret import TlsSecret, compare_secret, desired_texts
 from .._kubernetes.apply import ObjectChange
 from .._kubernetes.client import Cluster
 from .._pki.certificates import load_bundle, to_pem
-from .._pki.decision import BOTH_USAGES
+from .._pki.decision import BOTH_USAGES, RENEW_BEFORE_DAYS
 from .._pki.installed import Declared
 from .._pki.issuing import AuthorityName, issue
 from .._pki.names import subject_alt_names
@@ -24,7 +24,6 @@ from .._pki.signing import SigningAuthority
 from .._roles.authority import given_secret_problem
 from .authorities import VALIDITY_DAYS, Context, authorities_of, lost_message, pair_of
 
-RENEW_BEFORE_DAYS = 30
 _MANAGED_BY = "app.kubernetes.io/managed-by"
 _NAMESPACE_LABELS = {POD_SECURITY: "privileged"}  # the daemons use network and folders of their node
 

@@ -9,6 +9,8 @@ import typing as t
 
 from .._base.errors import InvalidInput, Refused
 
+RENEW_BEFORE_DAYS = 30  # before its end; reports and conditions warn from then on
+
 FileState = t.Literal["missing", "unreadable", "usable"]
 
 # Each Raft member dials the others and is dialed, and every client shows its certificate. Nobody believes a server whose certificate is only for clients.

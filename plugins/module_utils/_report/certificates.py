@@ -7,6 +7,7 @@ import typing as t
 
 from .._base.databases import DATABASES, TITLES
 from .._daemons.central_host import parse_version
+from .._pki.decision import RENEW_BEFORE_DAYS
 from .findings import ReportFindings, Result, cause_of, format_line
 from .installation import Host, Installation
 
@@ -86,13 +87,10 @@ def report_certificates(
 ) -> dict[str, t.Any]:
     """Add the line and the findings of the certificates; return the days left of the one that expires first, and those of each chassis."""
     section = findings.new_section()
-    minimum = installation.certificate_days
     found = {name: (host.info or {}).get("certificates") or [] for name, host in reached.items()}
-    served = [
-        one for name, certificates in found.items() for one in _judge_served(name, certificates, minimum, section)
-    ]
-    chassis, unasked_count = _chassis_certificates(installation.chassis_certificates, minimum, section)
-    _report_metadata_agents(installation.metadata_agent_certificates, minimum, section)
+    served = [one for name, certificates in found.items() for one in _judge_served(name, certificates, section)]
+    chassis, unasked_count = _chassis_certificates(installation.chassis_certificates, section)
+    _report_metadata_agents(installation.metadata_agent_certificates, section)
     _report_common_names(installation, section)
     _report_rights(installation, section)
     _report_shared(installation, section)
@@ -112,7 +110,7 @@ def report_certificates(
 
 
 def _judge_served(
-    name: str, certificates: t.Iterable[t.Mapping[str, t.Any]], minimum: int, section: ReportFindings
+    name: str, certificates: t.Iterable[t.Mapping[str, t.Any]], section: ReportFindings
 ) -> list[tuple[int, str, str]]:
     """Return days left, host and endpoint of each certificate that a host serves; add what is wrong with them."""
     served, broken = [], []
@@ -122,7 +120,7 @@ def _judge_served(
             broken.append(certificate)
         elif days is not None:
             served.append((days, name, endpoint))
-            if days < minimum:
+            if days < RENEW_BEFORE_DAYS:
                 section.warning(
                     "certificate_expires",
                     f"The certificate that {name} serves at {endpoint} ends in {days} days: renew it.",
@@ -137,7 +135,7 @@ def _judge_served(
 
 
 def _chassis_certificates(
-    results: t.Mapping[str, Result | None], minimum: int, section: ReportFindings
+    results: t.Mapping[str, Result | None], section: ReportFindings
 ) -> tuple[dict[str, int], int]:
     """Return the days left of each chassis, and how many chassis were not asked, which is no problem of a certificate."""
     found: dict[str, int] = {}
@@ -167,7 +165,7 @@ def _chassis_certificates(
                     f"The certificate of chassis {name} is not valid yet, or its key is missing or another one: "
                     "check the clock there, then run c5c3.ovn.hypervisors for it.",
                 )
-            elif days_left < minimum:
+            elif days_left < RENEW_BEFORE_DAYS:
                 section.warning(
                     "chassis_certificate_expires",
                     f"The certificate of chassis {name} ends in {days_left} days: run c5c3.ovn.hypervisors for it.",
@@ -175,11 +173,11 @@ def _chassis_certificates(
     return found, unasked_count
 
 
-def _report_metadata_agents(results: t.Mapping[str, Result], minimum: int, section: ReportFindings) -> None:
+def _report_metadata_agents(results: t.Mapping[str, Result], section: ReportFindings) -> None:
     """Add the machines whose metadata agent has a certificate that ends soon, or has expired. Who has none yet is not connected yet."""
     for name, result in results.items():
         days_left = result.get("days_left")
-        if days_left is None or days_left >= minimum:
+        if days_left is None or days_left >= RENEW_BEFORE_DAYS:
             continue
         if days_left < 0:
             section.problem(

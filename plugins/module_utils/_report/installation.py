@@ -85,7 +85,6 @@ class Installation:
     datapaths: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
     failed_calls: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
     metadata_agent_certificates: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
-    certificate_days: int = 30
     unhealthy_datapaths: t.Mapping[str, Result] = dataclasses.field(default_factory=dict)
     unresponsive_clusters: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
     inside_only: Result | None = None

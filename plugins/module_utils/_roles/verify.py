@@ -25,7 +25,6 @@ _LEAST_SECONDS = 1.0  # enough to read most databases, whatever the limits are
 class ReportOptions:
     """Options with which the report is made and shown."""
 
-    certificate_days: int
     acknowledge: list[str]
     central_managed: bool
     query: str

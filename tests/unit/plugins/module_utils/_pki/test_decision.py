@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import pathlib
 import typing as t
 
 import pytest
+import yaml
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._pki import decision
@@ -150,3 +152,9 @@ def test_the_ca_of_the_pair_in_use_never_goes() -> None:
 def test_the_issuer_has_to_be_in_the_bundle() -> None:
     with pytest.raises(InvalidInput, match="new CA"):
         decision.require_issuer_in_bundle(NEW, [OLD])
+
+
+def test_the_default_of_the_role_is_that_of_reports_and_conditions() -> None:
+    spec = pathlib.Path(__file__).parents[5] / "roles" / "ovn_pki" / "meta" / "argument_specs.yml"
+    options = yaml.safe_load(spec.read_text())["argument_specs"]["main"]["options"]
+    assert options["ovn_pki_renew_before_days"]["default"] == decision.RENEW_BEFORE_DAYS
