@@ -40,7 +40,7 @@ def is_untouched(outcome: Outcome) -> bool:
 @pytest.mark.parametrize("name", ["status", "verify"])
 def test_servers_of_ovn_ctl_without_raft(name: str, site: LocalSite) -> None:
     site.prepare = _ovn_ctl.standalone()
-    done = site.run(f"c5c3.ovn.{name}", "-e", "ovn_status_fail=true", **FOREIGN)
+    done = site.run(f"c5c3.ovn.{name}", "-e", "ovn_verify_fail=true", **FOREIGN)
     assert done.code == 0, done.output
     for line in (
         "OVN is healthy Owner foreign this collection has not created it and only reads it",
@@ -170,15 +170,17 @@ def test_a_census_of_kollas_databases(site: LocalSite) -> None:
 @pytest.mark.parametrize("name", ["status", "verify"])
 def test_databases_of_interconnection(name: str, clustered: bool, line: str, site: LocalSite) -> None:
     site.prepare = _ovn_ctl.standalone(_ovn_ctl.interconnection(clustered=clustered))
-    done = site.run(f"c5c3.ovn.{name}", "-e", "ovn_status_fail=true", **FOREIGN)
+    done = site.run(f"c5c3.ovn.{name}", "-e", "ovn_verify_fail=true", **FOREIGN)
     assert done.code == 0, done.output
     assert line in done.output
 
 
-def test_a_database_of_interconnection_that_hangs(site: LocalSite) -> None:
+@pytest.mark.parametrize("fails", [(), ("-e", "ovn_verify_fail=true")], ids=["shown", "fails"])
+def test_a_database_of_interconnection_that_hangs(fails: tuple[str, ...], site: LocalSite) -> None:
     stop = "kill -STOP $(cat /run/ovn/ovn_ic_sb_db.pid); "
     site.prepare = _ovn_ctl.standalone(_ovn_ctl.interconnection(clustered=True), stop)
-    done = site.run("c5c3.ovn.status", **FOREIGN)
+    done = site.run("c5c3.ovn.status", *fails, **FOREIGN)
+    assert bool(done.code) == bool(fails), done.output
     assert re.search(r"Problem: IC Southbound: .*ovn_ic_sb_db.* within", done.output), done.output
     assert "IC Northbound healthy" in done.output
 
