@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import typing as t
 
+import ansible.constants as C
+
 from ..module_utils._base.errors import OvnError
 from ..module_utils._report.databases import what_to_ask_again
 from ..module_utils._roles.option_types import Specification
 from ..module_utils._roles.variables import first_value, is_true
-from ..module_utils._roles.verify import CONNECTS, MemberOptions
+from ..module_utils._roles.verify import CONNECTS, CallLimits, MemberOptions, VerifyLimits, limits_of
 from ..plugin_utils._progress import print_while_waiting
 from ..plugin_utils._verify_action import VerifyAction
 from .ovn_central_info import awaited
@@ -22,12 +24,12 @@ class ActionModule(VerifyAction):
 
     def step(self) -> dict[str, t.Any]:
         options, desired = self.options(MemberOptions, alone=True), self.desired()
+        limits = limits_of(options, C.config.get_config_value("DEFAULT_TIMEOUT"))
         if self.is_cluster():
-            return self._ask(self._cluster(options, desired))
+            return self._ask(self._cluster(options, desired, limits))
         if not self.arguments["again"]:
-            again_timeout = desired["limits"]["again"]["host"]
-            return {**self._ask(self._first(options, desired)), "again_timeout": again_timeout}
-        asked = self._again(desired)
+            return {**self._ask(self._first(options, desired, limits.first)), "again_timeout": limits.again.host}
+        asked = self._again(desired, limits.again)
         return self._ask(asked) if asked else {"skipped": True}
 
     def _ask(self, asked: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -37,47 +39,44 @@ class ActionModule(VerifyAction):
         except OvnError as e:
             return e.as_result()
 
-    def _first(self, options: MemberOptions, desired: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-        limits = desired["limits"]["first"]
+    def _first(self, options: MemberOptions, desired: t.Mapping[str, t.Any], limits: VerifyLimits) -> dict[str, t.Any]:
         addresses = desired["northbound_endpoints"] + desired["southbound_endpoints"]
         return {
-            **self._connection_options(desired),
+            **self._connection_options(desired, limits),
             "endpoints": desired["own_endpoints"],
             "addresses": addresses if is_true(self.variables, CONNECTS, default=True) else [],
-            "wait_timeout": limits["northd"],
+            "wait_timeout": limits.northd,
             "record_directory": first_value(self.variables, "ovn_central_config_directory", default="/etc/c5c3-ovn"),
             "raft": {
                 **self._raft(desired),
                 **({"expected_members": desired["members"]} if desired["members"] else {}),
                 "contents": options.contents,
-                "contents_timeout": limits["contents"],
+                "contents_timeout": limits.contents,
             },
         }
 
-    def _again(self, desired: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    def _again(self, desired: t.Mapping[str, t.Any], limits: VerifyLimits) -> dict[str, t.Any]:
         """Return what is asked a second time, on all hosts at the same time; nothing if the first call has told everything.
 
         What was written meanwhile changed the log index of the members that were read later, and what takes long has its time now.
         """
         infos = [self.hostvars[host].get("ovn_verify_info") or {} for host in self.variables["ansible_play_hosts"]]
-        again = what_to_ask_again(infos, desired["limits"])
+        again = what_to_ask_again(infos, awaits_northd=limits.northd > 0)
         if not again["needed"]:
             return {}
-        limits = desired["limits"]["again"]
         return {
-            **self._connection_options(desired),
-            "wait_timeout": limits["northd"],
+            **self._connection_options(desired, limits),
+            "wait_timeout": limits.northd,
             "raft": {
                 **self._raft(desired),
                 "databases": again["databases"],
                 "contents": True,
-                "contents_timeout": limits["contents"],
+                "contents_timeout": limits.contents,
             },
         }
 
-    def _connection_options(self, desired: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-        answers = desired["limits"]["first"]["answers"]
-        return {"run_directory": desired["run_directory"], **desired["files"], "timeout": answers}
+    def _connection_options(self, desired: t.Mapping[str, t.Any], limits: VerifyLimits) -> dict[str, t.Any]:
+        return {"run_directory": desired["run_directory"], **desired["files"], "timeout": limits.answers}
 
     def _raft(self, desired: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         endpoints = desired["raft_endpoints"]
@@ -87,7 +86,7 @@ class ActionModule(VerifyAction):
             "only_endpoints": desired["only_endpoints"],
         }
 
-    def _cluster(self, options: MemberOptions, desired: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    def _cluster(self, options: MemberOptions, desired: t.Mapping[str, t.Any], limits: CallLimits) -> dict[str, t.Any]:
         """Return what a whole control plane is asked: every member and northd by a command in its pod. The heartbeat goes from the control node through the
         ports that hypervisors use: what works here, works for them.
         """
@@ -106,7 +105,7 @@ class ActionModule(VerifyAction):
             "endpoints": desired["ports"],
             "tls_secret": desired["tls_secret"] if desired["files"] else None,
             "ca_config_map": found.get("ca_config_map") or None,
-            "timeout": desired["limits"]["first"]["answers"],
-            "raft": {"contents": options.contents, "contents_timeout": desired["limits"]["again"]["contents"]},
+            "timeout": limits.first.answers,
+            "raft": {"contents": options.contents, "contents_timeout": limits.again.contents},
             "heartbeat": heartbeat if desired["exposed"] else None,
         }

@@ -6,8 +6,6 @@ from __future__ import annotations
 import abc
 import typing as t
 
-import ansible.constants as C
-
 from ..module_utils._roles.option_types import Backend
 from ..module_utils._roles.variables import Overlaid, first_value, members_of
 from ..module_utils._roles.verify import desired_state
@@ -19,10 +17,7 @@ class VerifyAction(RoleAction, abc.ABC):
 
     def desired(self) -> dict[str, t.Any]:
         """Return how the installation is asked, on this host or on localhost."""
-        known = {
-            "ovn_verify_central": members_of(self.groups, "ovn_central"),
-            "connection_timeout": C.config.get_config_value("DEFAULT_TIMEOUT"),
-        }
+        known = {"ovn_verify_central": members_of(self.groups, "ovn_central")}
         return desired_state(Overlaid(known, self.variables), self.hostvars, self.host)
 
     def asked_hosts(self) -> list[str]:

@@ -205,7 +205,7 @@ def test_what_is_written_to_is_read_again(site: Site) -> None:
 def test_a_host_that_is_down_costs_one_limit(site: Site) -> None:
     (site.hosts["central2"] / "down").touch()
     limit = int(within(12))
-    verify = site.run("verify", ovn_verify_host_timeout=limit)
+    verify = site.run("verify", ovn_verify_timeout=limit)
     assert verify.messages("host_unreachable") == [f"central2 cannot be reached: it gave no answer within {limit} s."]
     assert verify.calls["central2"] == ONE
     assert verify.found["northbound"]["verdict"] == "degraded"
@@ -227,7 +227,7 @@ def test_a_host_with_a_large_database_is_not_down(site: Site) -> None:
         northd.kill()
     fill(site.installation.northbound.leader, 40_000)
     site.installation.northbound.await_same_log()
-    verify = site.run("verify", ovn_verify_host_timeout=math.ceil(within(15)), ovn_verify_wait_for="none")
+    verify = site.run("verify", ovn_verify_timeout=math.ceil(within(15)), ovn_verify_wait_for="none")
     assert verify.messages("host_unreachable") == []
     assert verify.messages("not_compared") == []
     assert [call for call in verify.calls["central1"] if call in ONE] in (ONE, ONE * 2)

@@ -109,25 +109,24 @@ def report_addresses(installation: Installation, findings: ReportFindings, lines
     return [certificate["endpoint"] for certificate in dead]
 
 
-def what_to_ask_again(infos: t.Sequence[Result], limits: t.Mapping[str, t.Mapping[str, float]]) -> dict[str, t.Any]:
-    """Return whether central hosts have to be asked again, and which databases are read then. `limits` are seconds of the `first` call and of another one.
+def what_to_ask_again(infos: t.Sequence[Result], *, awaits_northd: bool) -> dict[str, t.Any]:
+    """Return whether central hosts have to be asked again, and which databases are read then.
 
     Members are compared by what they hold at one log index. Those on several hosts are read at slightly different moments, so what is written in between
     keeps them from being compared. And the first call has little time for large databases and for a northd that connects.
     """
-    first, again = limits["first"], limits["again"]
-    databases = databases_to_read_again(infos, unread=again["contents"] > first["contents"])
-    awaited = again["northd"] > 0 and is_northd_connecting(infos)
+    databases = databases_to_read_again(infos)
+    awaited = awaits_northd and is_northd_connecting(infos)
     return {"needed": awaited or bool(databases), "databases": databases}
 
 
-def databases_to_read_again(infos: t.Iterable[Result], *, unread: bool) -> list[str]:
-    """Return the databases whose members were read at different log indexes; with `unread` also those of which a member was not read."""
+def databases_to_read_again(infos: t.Iterable[Result]) -> list[str]:
+    """Return the databases of which a member was not read, or whose members were read at different log indexes."""
     states: list[t.Mapping[str, Result]] = [info.get("raft") or {} for info in infos]
     found: list[str] = []
     for database in DATABASES:
         compared = compare({m: held for state in states for m, held in contents_in(state.get(database)).items()})
-        if compared.apart or (unread and compared.unread):
+        if compared.apart or compared.unread:
             found.append(database)
     return found
 

@@ -8,7 +8,6 @@ import os
 import typing as t
 
 from .._base.databases import DATABASES
-from .._base.errors import InvalidInput
 from .._base.inventory import address_of, as_list
 from .._ovsdb.endpoint import parse_endpoints
 from .endpoints import Listener, endpoints_of, run_directory_of, socket_of, tls_files_of
@@ -34,14 +33,15 @@ class ReportOptions:
 class HeartbeatOptions:
     """Options with which a heartbeat is sent to machines."""
 
-    timeout: float
+    timeout: int
 
 
 @dataclasses.dataclass(frozen=True)
 class MemberOptions:
     """Options with which a central host is asked; seconds. Those of a cluster are shared variables."""
 
-    timeout: float
+    timeout: int
+    wait_for: str | None
     contents: bool
     kubeconfig: t.Any
     context: str
@@ -140,7 +140,7 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
     plane of others is asked. `wait_for` is what the heartbeat waits for: by default none, which writes nothing, where it is not ours.
     `northbound_endpoints` and `southbound_endpoints` are asked, `neutron_southbound_endpoints` are those without a role, and `ports` those of a control plane
     in Kubernetes, as far as they can be reached from outside. `sends_heartbeat` tells whether it has to be sent, and `heartbeat_problem` why
-    it cannot be. `limits` are seconds, of the first call on a central host and of a second one.
+    it cannot be.
     """
     # Each look into hostvars resolves all variables of the host, so one look has to do.
     hostvars = {name: hostvars[name] for name in as_list(first_value(variables, "ovn_verify_central"))}
@@ -192,12 +192,10 @@ def desired_state(variables: Variables, hostvars: Hostvars, host: str) -> dict[s
         "exposed": exposed,
         "sends_heartbeat": sends,
         "heartbeat_problem": problem,
-        "limits": {call: dataclasses.asdict(limits) for call, limits in limits_of(variables)._asdict().items()},
     }
 
 
-@dataclasses.dataclass(frozen=True)
-class VerifyLimits:
+class VerifyLimits(t.NamedTuple):
     """Seconds of one call: for the daemons of the host to answer, for a northd to connect, for the contents of each database, and for the host to answer,
     the connection included.
     """
@@ -213,32 +211,19 @@ class CallLimits(t.NamedTuple):
     again: VerifyLimits
 
 
-def _seconds(variables: Variables, name: str, default: float) -> float:
-    value = first_value(variables, name, default=default)
-    try:
-        return float(value)
-    except (TypeError, ValueError) as e:
-        raise InvalidInput(f'{name} is "{str(value)[:200]}". Give a number of seconds.') from e
+def limits_of(options: MemberOptions, connection: float) -> CallLimits:
+    """Return the limits of both calls. `connection` is the time-out of Ansible's connections.
 
-
-def limits_of(variables: Variables) -> CallLimits:
-    """Return the limits of both calls. The second one awaits northd only if that may take longer than in the first.
-
-    A host that does not end the first call within ovn_verify_host_timeout counts as dead. So what may take long gets in it what the connection and the answers
-    of daemons leave of that time, and what needs more is asked a second time: a dead host costs one limit, and a large database is no dead host.
-
-    `connection_timeout` among the variables is that of Ansible's connections.
+    A host that does not end the first call within ovn_verify_timeout counts as dead. So what may take long gets in it what the connection and the answers of
+    daemons leave of that time, and what needs more is asked a second time: a dead host costs one limit, and a large database is no dead host.
     """
-    host = _seconds(variables, "ovn_verify_host_timeout", 20)
+    host = options.timeout
     answers = host / 4
-    connection = _seconds(variables, "connection_timeout", 10)
-    waits = first_value(variables, "ovn_verify_wait_for", default="hv") != "none"
-    awaited = _seconds(variables, "ovn_verify_timeout", 30)
-    northd, contents = awaited if waits else 0.0, 2 * awaited
     left = max(_LEAST_SECONDS, host - answers - connection)
-    first = VerifyLimits(answers, min(northd, left), min(contents, left), int(host))
-    again = northd if northd > first.northd else 0.0
-    return CallLimits(first, VerifyLimits(answers, again, contents, int(host + max(northd, contents))))
+    awaited = 0 if options.wait_for == "none" else host
+    return CallLimits(
+        VerifyLimits(answers, min(awaited, left), left, host), VerifyLimits(answers, awaited, 2 * host, 3 * host)
+    )
 
 
 def chassis_pairs(variables: Variables) -> list[dict[str, str]]:

@@ -33,25 +33,22 @@ def at(log_index: int, digest: str = "1") -> Contents:
 
 
 @pytest.mark.parametrize(
-    ("northbound", "southbound", "unread", "expected"),
+    ("northbound", "southbound", "expected"),
     [
-        pytest.param([at(8), at(8)], [at(5), at(5)], True, [], id="the same log index"),
-        pytest.param([at(8), at(8, "2")], [at(5), at(5)], True, [], id="different data is no reason to read again"),
-        pytest.param([at(8), at(8)], [at(5), at(6)], False, ["southbound"], id="one was read later"),
-        pytest.param([at(8), at(9)], [at(5), at(6)], False, ["northbound", "southbound"], id="both databases"),
-        pytest.param([at(8), UNREAD], [at(5), at(5)], True, ["northbound"], id="one was not read in the short time"),
-        pytest.param([at(8), UNREAD], [at(5), at(5)], False, [], id="one was not read in all of the time"),
-        pytest.param([at(8), None], [None, None], True, [], id="members that take no part"),
+        pytest.param([at(8), at(8)], [at(5), at(5)], [], id="the same log index"),
+        pytest.param([at(8), at(8, "2")], [at(5), at(5)], [], id="different data is no reason to read again"),
+        pytest.param([at(8), at(8)], [at(5), at(6)], ["southbound"], id="one was read later"),
+        pytest.param([at(8), at(9)], [at(5), at(6)], ["northbound", "southbound"], id="both databases"),
+        pytest.param([at(8), UNREAD], [at(5), at(5)], ["northbound"], id="one was not read in the short time"),
+        pytest.param([at(8), None], [None, None], [], id="members that take no part"),
     ],
 )
-def test_databases(
-    northbound: list[Contents | None], southbound: list[Contents | None], unread: bool, expected: list[str]
-) -> None:
+def test_databases(northbound: list[Contents | None], southbound: list[Contents | None], expected: list[str]) -> None:
     infos = [
         state(f"c{number}", northbound=one, southbound=other)
         for number, (one, other) in enumerate(zip(northbound, southbound), 1)
     ]
-    assert databases_to_read_again([*infos, {}, FAILED, {"raft": {"northbound": FAILED}}], unread=unread) == expected
+    assert databases_to_read_again([*infos, {}, FAILED, {"raft": {"northbound": FAILED}}]) == expected
 
 
 @pytest.mark.parametrize(
@@ -70,26 +67,22 @@ def test_northd(northds: list[tuple[bool | None, bool | None]], expected: bool) 
     assert is_northd_connecting([{}, FAILED, *infos]) is expected
 
 
-SHORT, ENOUGH = {"northd": 5.0, "contents": 5.0}, {"northd": 30.0, "contents": 60.0}
 CONNECTING = {"northd": {"northbound_connected": False}}
 SLOW = Answer("c1", "OVN_Southbound", contents=Contents(problem="it was not read within 5 s")).as_dict()
-UNREAD = {"raft": {"southbound": {"answers": [SLOW]}}}
+LARGE = {"raft": {"southbound": {"answers": [SLOW]}}}
 
 
 @pytest.mark.parametrize(
-    ("info", "first", "again", "needed", "databases"),
+    ("info", "awaits", "needed", "databases"),
     [
-        pytest.param({}, SHORT, ENOUGH, False, [], id="nothing"),
-        pytest.param(None, SHORT, ENOUGH, False, [], id="a host that was not asked"),
-        pytest.param(CONNECTING, SHORT, ENOUGH, True, [], id="a northd that connects"),
-        pytest.param(CONNECTING, SHORT, {**ENOUGH, "northd": 0.0}, False, [], id="a northd that is not awaited"),
-        pytest.param(UNREAD, SHORT, ENOUGH, True, ["southbound"], id="contents that need more time"),
-        pytest.param(UNREAD, ENOUGH, ENOUGH, False, [], id="contents that had all of the time"),
+        pytest.param({}, True, False, [], id="nothing"),
+        pytest.param(None, True, False, [], id="a host that was not asked"),
+        pytest.param(CONNECTING, True, True, [], id="a northd that connects"),
+        pytest.param(CONNECTING, False, False, [], id="a northd that is not awaited"),
+        pytest.param(LARGE, False, True, ["southbound"], id="contents that need more time"),
     ],
 )
-def test_needed(
-    info: t.Any, first: dict[str, float], again: dict[str, float], needed: bool, databases: list[str]
-) -> None:
+def test_needed(info: t.Any, awaits: bool, needed: bool, databases: list[str]) -> None:
     infos: list[dict[str, t.Any]] = [info or {}, {}]
-    found = what_to_ask_again(infos, {"first": first, "again": again})
+    found = what_to_ask_again(infos, awaits_northd=awaits)
     assert found == {"needed": needed, "databases": databases}

@@ -6,9 +6,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles import verify
-from ansible_collections.c5c3.ovn.plugins.module_utils._roles.verify import VerifyLimits, limits_of
+from ansible_collections.c5c3.ovn.plugins.module_utils._roles.verify import CallLimits, MemberOptions, limits_of
 
 Vars = dict[str, t.Any]
 WRITABLE, READ_ONLY = {"writable": True}, {"writable": False}
@@ -182,12 +181,6 @@ def test_secret_of_the_specification_is_used() -> None:
     assert desired_state(hosts, "plane", ovn_verify_central=["plane"], ovn_cluster_spec=spec)["tls_secret"] == "a"
 
 
-def test_limits_are_data_for_tasks() -> None:
-    limits = desired_state(machines(), ovn_verify_host_timeout="40", connection_timeout=10)["limits"]
-    assert limits["first"] == {"answers": 10.0, "northd": 20.0, "contents": 20.0, "host": 40}
-    assert limits["again"] == {"answers": 10.0, "northd": 30.0, "contents": 60.0, "host": 100}
-
-
 FOREIGN: Vars = {"ovn_central_managed": False}
 NAMED: Vars = {
     "ovn_northbound_endpoints": "ssl:n1:6641,ssl:n2:6641",
@@ -243,51 +236,27 @@ def test_who_gets_a_heartbeat(hosts: dict[str, Vars], options: Vars, expected: s
     assert found["wait_for"] == expected
 
 
-def limit_options(**given: t.Any) -> dict[str, t.Any]:
-    return {name if name == "connection_timeout" else f"ovn_verify_{name}": value for name, value in given.items()}
+def limits(timeout: int, connection: float = 10, wait_for: str | None = None) -> CallLimits:
+    return limits_of(MemberOptions(timeout, wait_for, True, "", "", "", ""), connection)
 
 
 @pytest.mark.parametrize(
-    ("given", "first", "again"),
+    ("found", "first", "again"),
     [
-        pytest.param({}, VerifyLimits(5, 5, 5, 20), VerifyLimits(5, 30, 60, 80), id="defaults"),
-        pytest.param(
-            {"wait_for": "none"}, VerifyLimits(5, 0, 5, 20), VerifyLimits(5, 0, 60, 80), id="nothing is awaited"
-        ),
-        pytest.param(
-            {"host_timeout": 100}, VerifyLimits(25, 30, 60, 100), VerifyLimits(25, 0, 60, 160), id="one call is enough"
-        ),
-        pytest.param(
-            {"host_timeout": 4}, VerifyLimits(1, 1, 1, 4), VerifyLimits(1, 30, 60, 64), id="never without any time"
-        ),
-        pytest.param(
-            {"connection_timeout": 20, "host_timeout": 40},
-            VerifyLimits(10, 10, 10, 40),
-            VerifyLimits(10, 30, 60, 100),
-            id="slow connections",
-        ),
-        pytest.param({"timeout": "2"}, VerifyLimits(5, 2, 4, 20), VerifyLimits(5, 0, 4, 24), id="short ones"),
-        pytest.param(
-            {"host_timeout": "", "timeout": ""},
-            VerifyLimits(5, 5, 5, 20),
-            VerifyLimits(5, 30, 60, 80),
-            id="an empty text is absent",
-        ),
+        pytest.param(limits(30), (7.5, 12.5, 12.5, 30), (7.5, 30, 60, 90), id="by default"),
+        pytest.param(limits(30, wait_for="none"), (7.5, 0, 12.5, 30), (7.5, 0, 60, 90), id="nothing is awaited"),
+        pytest.param(limits(40, 20), (10, 10, 10, 40), (10, 40, 80, 120), id="slow connections"),
+        pytest.param(limits(4), (1, 1, 1, 4), (1, 4, 8, 12), id="never without any time"),
     ],
 )
-def test_limits(given: dict[str, t.Any], first: VerifyLimits, again: VerifyLimits) -> None:
-    assert limits_of(limit_options(**given)) == (first, again)
+def test_limits(found: CallLimits, first: tuple[float, ...], again: tuple[float, ...]) -> None:
+    assert found == (first, again)
 
 
 def test_the_first_call_ends_before_its_host_counts_as_dead() -> None:
     for host in range(16, 200):
-        first = limits_of(limit_options(host_timeout=host, connection_timeout=10)).first
+        first = limits(host).first
         assert 10 + first.answers + max(first.northd, first.contents) <= first.host
-
-
-def test_what_is_no_number_is_named() -> None:
-    with pytest.raises(InvalidInput, match=r'^ovn_verify_host_timeout is "soon"\. Give a number of seconds\.$'):
-        limits_of(limit_options(host_timeout="soon"))
 
 
 PAIR = {
