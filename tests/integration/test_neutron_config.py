@@ -110,7 +110,7 @@ def refused(machine: Machine, *arguments: str, **variables: t.Any) -> str:
         "ovn_northbound_endpoints": ["tcp:127.0.0.1:9"],
         "ovn_neutron_southbound_endpoints": ["tcp:127.0.0.1:9"],
         "_ovn_neutron_wait_timeout": 1,
-        "ovn_neutron_leader_proxy": False,
+        "ovn_neutron_leader_proxy": "none",
         "ovn_neutron_config_file": str(machine.config),
         "ovn_neutron_group": "root",
         **variables,

@@ -38,7 +38,7 @@ def test_repair_is_refused_beside_rows_of_others(short_dir: pathlib.Path, raft_c
         "ovn_neutron_directory": str(directory / "ovn"),
         "ovn_neutron_config_file": str(config),
         "ovn_neutron_group": "root",
-        "ovn_neutron_leader_proxy": False,
+        "ovn_neutron_leader_proxy": "none",
     }
     playbook = short_dir / "play.yml"
     playbook.write_text(

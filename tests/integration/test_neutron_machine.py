@@ -59,7 +59,7 @@ class Machine:
             "ovn_central_config_directory": str(root / "central"),
             "ovn_northbound_endpoints": endpoints["northbound"],
             "ovn_neutron_southbound_endpoints": endpoints["southbound"],
-            "ovn_neutron_leader_proxy": False,
+            "ovn_neutron_leader_proxy": "none",
             "ovn_neutron_directory": str(root / "neutron/ovn"),
             "ovn_neutron_config_file": str(root / "neutron.conf"),
             "ovn_neutron_group": "root",
@@ -116,7 +116,7 @@ def test_a_certificate_comes_with_tls_alone_and_no_password_is_found_by_trial(
     assert not (short_dir / "neutron").exists()
     assert "1234" not in output
     options = dataclasses.replace(
-        OPTIONS, tls=tls == "true", config=config, leader_proxy=False, directory=f"{short_dir}/neutron/ovn"
+        OPTIONS, tls=tls == "true", config=config, leader_proxy="none", directory=f"{short_dir}/neutron/ovn"
     )
     text = desired_neutron("controller1", options, endpoints).config
     assert ("1234" in text) is bool(config)

@@ -331,6 +331,6 @@ def test_inside_pods_get_what_they_can_resolve(cloud: Cloud, plane: ControlPlane
     assert code == 0, output
     assert connection() == ",".join([f"tcp:{address}:6641"] * 20)
 
-    code, output = cloud.run(central=central, **plain, ovn_neutron_leader_proxy=False)
+    code, output = cloud.run(central=central, **plain, ovn_neutron_leader_proxy="none")
     assert code == 0, output
     assert connection() == ",".join(f"tcp:{address}:6641" for address in members)

@@ -58,8 +58,7 @@ class NeutronOptions:
     sync_mode: str
     permit: list[str]
     ask_databases: bool
-    leader_proxy: bool
-    leader_proxy_address: str
+    leader_proxy: str  # the address at which it listens, or none
     namespace: str = dataclasses.field(metadata=OWN_OPTION)
     inside_cluster: bool
     helm_file: str | None
@@ -68,6 +67,10 @@ class NeutronOptions:
     @property
     def on_machine(self) -> bool:
         return self.backend == "host"
+
+    @property
+    def has_proxy(self) -> bool:
+        return self.leader_proxy != "none"
 
     @property
     def declared(self) -> dict[Database, list[str]]:
@@ -108,8 +111,8 @@ def desired_neutron(
     direct = OvnConnection(list(endpoints["northbound"]), list(endpoints["southbound"]), **files)
     inside = _inside_connection(options, direct, answer)
     problems = _address_problems(options)
-    is_proxied = options.on_machine and options.leader_proxy and direct.northbound and not problems
-    proxy = leader_proxy(options.leader_proxy_address, direct) if is_proxied else None
+    is_proxied = options.on_machine and options.has_proxy and direct.northbound and not problems
+    proxy = leader_proxy(options.leader_proxy, direct) if is_proxied else None
     connection = direct.through_proxy(*proxy.listeners.values()) if proxy else direct if options.on_machine else inside
     asked = (
         {} if options.on_machine else members_to_ask(endpoints, options.declared, answer, inside=options.inside_cluster)
@@ -208,11 +211,13 @@ def helm_problem(hostvars: Hostvars, hosts: t.Sequence[str], host: str, path: st
 
 
 def _address_problems(options: NeutronOptions) -> list[str]:
+    if not options.has_proxy:
+        return []
     try:
-        ipaddress.ip_address(options.leader_proxy_address)
+        ipaddress.ip_address(options.leader_proxy)
     except ValueError:
         return [
-            f'ovn_neutron_leader_proxy_address is "{options.leader_proxy_address}". Give an address of this host, such as 127.0.0.1.'
+            f'ovn_neutron_leader_proxy is "{options.leader_proxy}". Give an address of this host, such as 127.0.0.1, or none for no proxy.'
         ]
     return []
 
@@ -244,7 +249,7 @@ def _settings(options: NeutronOptions, connection: OvnConnection, inside: OvnCon
 def _inside_connection(options: NeutronOptions, direct: OvnConnection, answer: t.Mapping[str, str]) -> OvnConnection:
     """Return the connection of pods: through the leader proxy of their node, if they run in the cluster of the control plane and it has some."""
     northbound, southbound = (answer.get(f"leader_proxy_{database}") or "" for database in DATABASES)
-    if not (options.inside_cluster and options.leader_proxy and northbound and southbound) or any(
+    if not (options.inside_cluster and options.has_proxy and northbound and southbound) or any(
         options.declared.values()
     ):
         return direct

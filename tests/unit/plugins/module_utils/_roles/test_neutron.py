@@ -69,7 +69,7 @@ def test_a_machine_connects_through_the_proxy_which_knows_the_members() -> None:
 
 
 def test_without_the_proxy_it_connects_to_the_members() -> None:
-    neutron = desired({**MACHINE, "leader_proxy": False}, ENDPOINTS)
+    neutron = desired({**MACHINE, "leader_proxy": "none"}, ENDPOINTS)
     assert neutron.proxy is None
     assert options_of(neutron.config, "ovn")["ovn_nb_connection"] == "ssl:192.0.2.1:6641,ssl:192.0.2.2:6641"
 
@@ -127,7 +127,8 @@ def test_names_are_a_warning_where_nobody_resolves_them() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"leader_proxy_address": "localhost"}, 'ovn_neutron_leader_proxy_address is "localhost". Give an address'),
+        ({"leader_proxy": "localhost"}, 'ovn_neutron_leader_proxy is "localhost". Give an address'),
+        ({"leader_proxy": "False"}, "such as 127.0.0.1, or none for no proxy."),
         ({"config": {"ovn": {"ovn_nb_connection": "x"}}}, "ovn_neutron_config sets ovn_nb_connection in [ovn]"),
         ({"config": {"ovn": {"neutron_sync_mode": "x"}}}, "ovn_neutron_config sets neutron_sync_mode in [ovn]"),
         ({"config": {"DEFAULT": {"a": "1\n2"}}}, "a in [DEFAULT] has more than one line"),
@@ -139,12 +140,12 @@ def test_what_cannot_be_meant_is_refused(given: dict[str, t.Any], message: str) 
 
 
 def test_all_problems_are_in_one_list() -> None:
-    given = {"leader_proxy_address": "localhost", "config": {"ovn": {"ovn_nb_connection": "x"}}}
+    given = {"leader_proxy": "localhost", "config": {"ovn": {"ovn_nb_connection": "x"}}}
     assert len(desired(given).problems) == 2
 
 
 def test_an_ipv6_proxy_has_brackets() -> None:
-    neutron = desired({**MACHINE, "leader_proxy_address": "::1"}, ENDPOINTS)
+    neutron = desired({**MACHINE, "leader_proxy": "::1"}, ENDPOINTS)
     assert "ssl:[::1]:26641" in neutron.config
     assert neutron.proxy is not None
     assert "OVN_NORTHBOUND_LISTEN=tcp:[::1]:26641" in neutron.proxy.unit
@@ -242,7 +243,7 @@ def answer_without(*words: str) -> dict[str, t.Any]:
     ("answer", "options", "northbound", "southbound"),
     [
         (ANSWER, {"inside_cluster": True}, {"ssl:10.96.0.9:6641"}, {"ssl:10.96.0.9:16642"}),
-        (ANSWER, {"inside_cluster": True, "leader_proxy": False}, {"ssl:10.96.0.1:6641"}, {"ssl:10.96.0.2:16642"}),
+        (ANSWER, {"inside_cluster": True, "leader_proxy": "none"}, {"ssl:10.96.0.1:6641"}, {"ssl:10.96.0.2:16642"}),
         (answer_without("leader"), {"inside_cluster": True}, {"ssl:10.96.0.1:6641"}, {"ssl:10.96.0.2:16642"}),
         (
             answer_without("leader", "ips"),

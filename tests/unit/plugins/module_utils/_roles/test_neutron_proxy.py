@@ -31,13 +31,13 @@ ENDS, MOVES = (
     ("unit", "options", "endpoints", "told"),
     [
         pytest.param(UNIT, {}, ENDPOINTS, "", id="it stays"),
-        pytest.param(UNIT, {"leader_proxy": False}, ENDPOINTS, ENDS, id="it ends"),
-        pytest.param(UNIT, {"leader_proxy_address": "127.0.0.2"}, ENDPOINTS, MOVES, id="it moves"),
-        pytest.param(UNIT, {"leader_proxy": False, "services": ["neutron-api"]}, ENDPOINTS, "", id="we restart"),
+        pytest.param(UNIT, {"leader_proxy": "none"}, ENDPOINTS, ENDS, id="it ends"),
+        pytest.param(UNIT, {"leader_proxy": "127.0.0.2"}, ENDPOINTS, MOVES, id="it moves"),
+        pytest.param(UNIT, {"leader_proxy": "none", "services": ["neutron-api"]}, ENDPOINTS, "", id="we restart"),
         pytest.param(
-            UNIT, {"leader_proxy": False, "permit": ["restart_by_hand"]}, ENDPOINTS, "", id="somebody restarts"
+            UNIT, {"leader_proxy": "none", "permit": ["restart_by_hand"]}, ENDPOINTS, "", id="somebody restarts"
         ),
-        pytest.param("", {"leader_proxy": False}, ENDPOINTS, "", id="there is none"),
+        pytest.param("", {"leader_proxy": "none"}, ENDPOINTS, "", id="there is none"),
         pytest.param("", {}, ENDPOINTS, "", id="the first run"),
         pytest.param(UNIT, {}, NONE, "", id="nothing is known of the databases yet"),
     ],
