@@ -22,9 +22,10 @@ a step only brings together what that needs:
 - `self.variables`: every other variable of the host as the task sees it, also those of the role and of `vars:`; `self.hostvars[host]` those of any host, as
   a play sees them. Both render a value when it is asked for, return plain data, and name host and variable if it cannot be rendered.
 - `self.host`, `self.groups`, `self.check_mode`, `self.arguments`.
-- `self.call(module, **arguments)`: the result of a module on the task's host, with the task's connection, `become`, `delegate_to` and check mode. A module
-  that fails, fails the task with its result. None is left out of the arguments. A step that calls none runs for unreachable hosts as well. Warnings of all
-  modules that a step calls are warnings of the task.
+- `self.call(module, **arguments)`: the result of a module on the task's host, with the task's connection, `become`, `delegate_to` and check mode. For a host
+  that stands for a Kubernetes cluster the control node does not become root, unless the task is delegated. A module that fails, fails the task with its
+  result. None is left out of the arguments. A step that calls none runs for unreachable hosts as well. Warnings of all modules that a step calls are
+  warnings of the task.
 - `self.call_cluster(module, **arguments)`: the same with the kubeconfig of the cluster that the host stands for, and `self.apply_objects(objects)` there.
 - `self.write_file(path, content, owner=..., mode=...)`: the same for a file, as ansible.builtin.copy writes it; `hidden=True` for a text with a secret.
 - `self._read_file(path)`: the text of a file of the control node.
@@ -56,7 +57,7 @@ from ..module_utils._roles.option_types import (
 )
 from ..module_utils._roles.rendered import RenderedHosts, RenderedVariables
 from ..module_utils._roles.shared_variables import SPECIFICATION as SHARED
-from ..module_utils._roles.variables import Groups, Hostvars, Overlaid, Variables
+from ..module_utils._roles.variables import Groups, Hostvars, Overlaid, Variables, backend_of
 from ._kubeconfig import decrypted_kubeconfig
 
 if t.TYPE_CHECKING:
@@ -108,6 +109,10 @@ class RoleAction(ActionBase, abc.ABC):
         validate: t.Callable[..., tuple[t.Any, dict[str, t.Any]]] = self.validate_argument_spec
         _valid, self.arguments = validate(self.ARGUMENTS)
         try:
+            if backend_of(self.variables) == "kubernetes" and not self._task.delegate_to:
+                self._connection.become = (
+                    None  # whatever the play says: a cluster is reached as the user who runs Ansible
+                )
             own: dict[str, t.Any] = {"changed": False, **self.step()}
         except OvnError as e:
             own = {"changed": False, "failed": True, **e.as_result()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 
 import _playbooks
+import pytest
 from _apt_world import NAMES, AptWorld, Play, request_of
 
 STEP = {
@@ -146,3 +147,28 @@ def test_module_reads_a_kubeconfig_that_is_in_a_vault(world: AptWorld, play: Pla
     step = {"read_kind": {"path": str(kubeconfig)}, "register": "found"}
     assert play.run(play_of(step, show), "--vault-password-file", str(password)), play.output
     assert "a Config" in play.output
+
+
+ASKS = """
+from ansible_collections.c5c3.ovn.plugins.plugin_utils._role_action import RoleAction
+
+class ActionModule(RoleAction):
+    ROLE = "ovn_packages"
+
+    def step(self):
+        return {"answer": self.call("ansible.builtin.ping")["ping"], "changed": self.write_file(self.arguments["path"], "x")["changed"]}
+
+    ARGUMENTS = {"path": {"type": "str", "required": True}}
+"""
+
+
+@pytest.mark.parametrize("keywords", [{"become": True}, {"vars": {"ansible_become": True}}], ids=["play", "variable"])
+def test_control_node_does_not_become_root_for_a_cluster(
+    keywords: dict[str, t.Any], world: AptWorld, play: Play
+) -> None:
+    (world.root / "action_plugins").mkdir()
+    (world.root / "action_plugins" / "ask.py").write_text(ASKS)
+    plays = play_of({"ask": {"path": str(world.root / "written")}}, **keywords)
+    other = {"ansible_become_exe": "/nonexistent", "ansible_become_user": "nobody"}  # root need not become root
+    assert play.run(plays, ovn_backend="kubernetes", **other), play.output
+    assert not play.run(plays, **other), play.output
