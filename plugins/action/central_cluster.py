@@ -14,6 +14,7 @@ from ..module_utils._roles.central import (
     desired_cluster,
     rollout_arguments,
 )
+from ..module_utils._roles.cluster_source import name_options
 from ..module_utils._roles.option_types import Specification
 from ..module_utils._roles.rendered import changed_objects
 from ..module_utils._roles.variables import is_true
@@ -36,7 +37,7 @@ class ActionModule(PrintsProgress, RoleAction):
         except OvnError as e:
             if is_true(self.variables, YIELDS) and "holder" in e.details:
                 return {**e.as_result(), "busy": str(e), "endpoints": {}}
-            raise
+            raise name_options(e, self.variables) from None
         if changes := [*found.get("steps", ()), *changed_objects(found["objects"])]:
             print_lines("\n".join([f"{self.host}:", *changes]))
         # Not the resource and what members answered: ansible-core 2.16 renders the whole of it for each host that looks for the endpoints.

@@ -7,6 +7,7 @@ import typing as t
 
 from ..module_utils._base.errors import OvnError
 from ..module_utils._roles.central import CentralClusterOptions, CentralRolloutOptions, desired_cluster
+from ..module_utils._roles.cluster_source import name_options
 from ..module_utils._roles.pki import secret_of
 from ..plugin_utils._role_action import RoleAction
 
@@ -26,4 +27,4 @@ class ActionModule(RoleAction):
                 **desired.source,
             )
         except OvnError as e:  # the report says it, beside the findings of other hosts
-            return e.as_result()
+            return name_options(e, self.variables).as_result()

@@ -250,6 +250,13 @@ def test_playbooks_take_the_resource_as_it_is(site: Site) -> None:
     assert site.shown()["machine"]["resource"]["bridge_mappings"] == []
 
 
+def test_a_refused_field_is_named_by_its_option(site: Site) -> None:
+    code, output = site.run("c5c3.ovn.central", ovn_cluster_from="inventory", ovn_central_election_timer=50)
+    assert code == 2, output
+    assert "ovn_central_election_timer is 50. Use 100 to 600000" in output
+    assert "spec." not in output
+
+
 @pytest.mark.timeout(300)
 def test_what_the_inventory_says_otherwise_is_refused_before_anything_is_done(site: Site) -> None:
     code, output = site.run("c5c3.ovn.central")

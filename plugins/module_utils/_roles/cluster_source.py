@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from .._api.names import CLIENT_CA_KEY
-from .._base.errors import InvalidInput
+from .._base.errors import InvalidInput, OvnError
 from .._base.inventory import as_list
 from .option_types import plain
 from .variables import Groups, Hostvars, Overlaid, Variables, backend_of, first_value, is_true, members_of
@@ -138,6 +139,21 @@ def contradictions(hostvars: Hostvars, groups: Groups, spec: Variables, name: st
     return [f"{text} on {_listed(hosts)}" for text, hosts in found.items()]
 
 
+def name_options(error: OvnError, variables: Variables) -> OvnError:
+    """Return the failure of a module with the option in place of each field of the specification that an option has set."""
+    declared: Variables = first_value(variables, "ovn_cluster_spec", default={})
+    message = str(error)
+    for (option, *_others), fields in _CENTRAL if not first_value(variables, FACT) else ():
+        for field in fields:
+            if first_value(variables, option) != "" and _declared(declared, field) is None:
+                message = re.sub(rf"\bspec\.{re.escape(field)}\b", option, message)
+    if message == str(error):
+        return error
+    once = re.sub(r"(\S.*?\.)(?: \1)+", r"\1", message)  # the same of both databases
+    # In `exception` Ansible has the message as the module gave it, and shows it first.
+    return OvnError(once, **{name: value for name, value in error.details.items() if name != "exception"})
+
+
 def _conflicts(variables: Variables, option: _Option, spec: Variables, name: str) -> t.Iterator[str]:
     if option.fields == _TLS:  # the playbooks read this one themselves, and it has a default
         if is_true(variables, *option.names, default=True) is not bool(_field(spec, *_TLS, name)):
@@ -157,12 +173,17 @@ def _conflicts(variables: Variables, option: _Option, spec: Variables, name: str
 
 def _field(spec: Variables, path: str, name: str) -> t.Any:
     """Return a field; None if it is absent. The API server has written defaults of the schema."""
-    value: t.Any = spec
-    for key in path.split("."):
-        value = value.get(key) if isinstance(value, t.Mapping) else None
+    value = _declared(spec, path)
     if value is None:
         value = {"tls.enabled": True, "tls.certSecretRef.name": f"{name}-tls", "bridgeMappings": []}.get(path)
     return plain(value)
+
+
+def _declared(spec: Variables, path: str) -> t.Any:
+    value: t.Any = spec
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, t.Mapping) else None
+    return value
 
 
 def _is_same(field: str, value: t.Any, declared: t.Any) -> bool:

@@ -7,7 +7,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput
+from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import InvalidInput, OvnError
 from ansible_collections.c5c3.ovn.plugins.module_utils._precheck.declared import declared_hosts
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central import (
     CentralClusterOptions,
@@ -19,6 +19,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.cluster_source imp
     encapsulation_types_of,
     find_source,
     machine_mappings,
+    name_options,
     source_problem,
     specification_of_resource,
     with_resource,
@@ -222,3 +223,27 @@ def test_a_resource_that_was_not_read_is_no_inventory() -> None:
     assert specification_of_resource("inventory", None) is None
     with pytest.raises(InvalidInput, match=r"was not read in this run\. Include the entry point inventory"):
         specification_of_resource("resource", {})
+
+
+BOTH = "spec.northbound.electionTimer is 50. Use 100 to 600000. spec.southbound.electionTimer is 50. Use 100 to 600000."
+
+
+@pytest.mark.parametrize(
+    ("message", "variables", "expected"),
+    [
+        (BOTH, {"ovn_central_election_timer": 50}, "ovn_central_election_timer is 50. Use 100 to 600000."),
+        (BOTH, {"ovn_central_election_timer": ""}, BOTH),
+        (BOTH, {"ovn_central_election_timer": 50, FACT: READ}, BOTH),
+        (
+            BOTH,
+            {"ovn_central_election_timer": 90, "ovn_cluster_spec": {"northbound": {"electionTimer": 50}}},
+            BOTH.replace("spec.southbound.electionTimer", "ovn_central_election_timer"),
+        ),
+        ("spec.ovnImage.tag is 5.", {"ovn_image": {"tag": 5}}, "ovn_image.tag is 5."),
+        ("spec.ovnImages is 5.", {"ovn_image": {"tag": 5}}, "spec.ovnImages is 5."),
+    ],
+)
+def test_messages_name_the_option_that_has_set_a_field(message: str, variables: Object, expected: str) -> None:
+    found = name_options(OvnError(message, requests=1, exception=message), variables)
+    assert str(found) == expected
+    assert found.details == {"requests": 1, **({"exception": message} if message == expected else {})}
