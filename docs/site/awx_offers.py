@@ -47,7 +47,7 @@ OFFERED = {
         verifies=True,
         schedules=((DAILY, True, "Its output shows what differs from the inventory; it changes nothing"),),
     ),
-    "precheck": Offer("precheck", asks=("ovn_precheck_timeout",), simultaneous=True),
+    "precheck": Offer("precheck", simultaneous=True),
     "central": Offer(
         "control plane",
         asks=OF_DATABASES,

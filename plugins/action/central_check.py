@@ -11,7 +11,6 @@ from ..module_utils._roles.central import CentralMachineOptions
 from ..module_utils._roles.central_check import (
     CentralCheckOptions,
     DesiredCentral,
-    central_members,
     central_state,
     described_central,
     desired_central,
@@ -25,7 +24,7 @@ from ..module_utils._roles.central_plan import sizes_matter
 from ..module_utils._roles.hypervisor_check import refuse
 from ..module_utils._roles.option_types import Specification
 from ..module_utils._roles.packages import PackagesOptions, PackagesRequest, packages_plan
-from ..module_utils._roles.variables import Variables
+from ..module_utils._roles.variables import Variables, members_of
 from ..plugin_utils._role_action import RoleAction
 
 
@@ -42,9 +41,8 @@ class ActionModule(RoleAction):
         return self._again(options, compare=again == "compare") if again else self._check(options)
 
     def _desired(self, options: CentralCheckOptions, plan: Variables, found: Variables | None = None) -> DesiredCentral:
-        members = central_members(options.members, self.groups)
-        given = self.options(CentralMachineOptions, ovn_central_members=members)
-        state = central_state(self.host, given, self.hostvars, plan)
+        given = self.options(CentralMachineOptions)
+        state = central_state(self.host, given, self.hostvars, self.groups, plan)
         place = (self.variables, self.hostvars, self.groups)
         return desired_central(self.host, options, state, *place, found, adopt=is_adoption(self.variables))
 
@@ -53,7 +51,7 @@ class ActionModule(RoleAction):
         return (self.variables.get("ovn_pki_declared") or {}).get("pairs") or []
 
     def _check(self, options: CentralCheckOptions) -> dict[str, t.Any]:
-        refuse([problem] if (problem := membership_problem(self.host, options, self.groups, self.hostvars)) else [])
+        refuse([problem] if (problem := membership_problem(self.host, options, self.groups)) else [])
         machine = self._desired(options, {})
         packages = self.options(PackagesOptions, "ovn_packages")
         questions = host_questions(machine, options, packages.versions, self._certificates())
@@ -64,7 +62,7 @@ class ActionModule(RoleAction):
             files=machine.distribution["files"],
             downgrade_option="ovn_central_permit=package_downgrade",
             allow_downgrade="package_downgrade" in options.permit,
-            equal_on=[] if "mixed_versions" in options.permit else central_members(options.members, self.groups),
+            equal_on=[] if "mixed_versions" in options.permit else members_of(self.groups, "ovn_central"),
         )
         plan = self._packages_plan(machine, request, packages, found)
         judged = judge_central(self.host, machine, options, found, plan, self.variables)

@@ -8,7 +8,7 @@ import typing as t
 
 from ..module_utils._base.control_node import this_run
 from ..module_utils._base.errors import Refused
-from ..module_utils._roles.central_check import central_members, is_adoption
+from ..module_utils._roles.central_check import is_adoption
 from ..module_utils._roles.central_plan import (
     PlannedRun,
     RaftOptions,
@@ -19,7 +19,7 @@ from ..module_utils._roles.central_plan import (
 )
 from ..module_utils._roles.option_types import Specification
 from ..module_utils._roles.packages import mixed_versions_problem
-from ..module_utils._roles.variables import Variables
+from ..module_utils._roles.variables import Variables, members_of
 from ..plugin_utils._progress import print_lines
 from ..plugin_utils._role_action import RoleAction
 
@@ -39,7 +39,7 @@ class ActionModule(RoleAction):
 
     def step(self) -> dict[str, t.Any]:
         options = self.options(RaftOptions, alone=True)
-        members = central_members(options.members, self.groups)
+        members = members_of(self.groups, "ovn_central")
         hosts = self.variables["ansible_play_hosts"]
         if problem := failed_members_problem(members, self.variables["ansible_play_hosts_all"], hosts):
             raise Refused(problem)

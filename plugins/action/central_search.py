@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils._roles.central_check import central_members
 from ..module_utils._roles.central_plan import RaftOptions, search_share
 from ..module_utils._roles.variables import members_of
 from ..plugin_utils._role_action import RoleAction
@@ -17,7 +16,7 @@ class ActionModule(RoleAction):
 
     def step(self) -> dict[str, t.Any]:
         options = self.options(RaftOptions)
-        members = central_members(options.members, self.groups)
+        members = members_of(self.groups, "ovn_central")
         hypervisors = members_of(self.groups, "ovn_hypervisors")
         hosts = self.variables["ansible_play_hosts"]
         return {"share": search_share(members, options, hypervisors, hosts, self.host, self.hostvars)}

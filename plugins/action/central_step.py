@@ -3,23 +3,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from ..module_utils._base.control_node import this_run
 from ..module_utils._base.errors import Refused
-from ..module_utils._roles.central_check import central_members, is_adoption
+from ..module_utils._roles.central_check import is_adoption
 from ..module_utils._roles.central_plan import failed_members_problem
+from ..module_utils._roles.variables import members_of
 from ..plugin_utils._progress import print_while_waiting
 from ..plugin_utils._role_action import RoleAction
 from .ovn_raft_member import awaited
-
-
-@dataclasses.dataclass(frozen=True)
-class StepOptions:
-    """Options of the role that a step reads."""
-
-    members: list[str] | None
 
 
 class ActionModule(RoleAction):
@@ -28,7 +21,7 @@ class ActionModule(RoleAction):
     ROLE = "ovn_central"
 
     def step(self) -> dict[str, t.Any]:
-        members = central_members(self.options(StepOptions).members, self.groups)
+        members = members_of(self.groups, "ovn_central")
         hosts = self.variables["ansible_play_hosts"]
         if problem := failed_members_problem(members, self.variables["ansible_play_hosts_all"], hosts):
             raise Refused(problem)

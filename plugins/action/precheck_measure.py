@@ -16,13 +16,6 @@ from ..plugin_utils._role_action import RoleAction
 _AWAITED = "the ports of other hosts, the archives and Open vSwitch to answer"
 
 
-@dataclasses.dataclass(frozen=True)
-class MeasureOptions:
-    """How long each answer may take, in seconds."""
-
-    timeout: float
-
-
 class ActionModule(RoleAction):
     ROLE = "ovn_precheck"
     ARGUMENTS: t.ClassVar[Specification] = {"central": {"type": "str", "default": ""}}
@@ -36,11 +29,10 @@ class ActionModule(RoleAction):
             measured = {"packages": ["ovn-central"], "southbound": measured.get("southbound")}
         if not measured:
             return {"skipped": True}
-        timeout = self.options(MeasureOptions, alone=True).timeout
         sent = time.time()
         try:
             with print_while_waiting(_AWAITED, self._task_vars):
-                found = self.call("c5c3.ovn.ovn_precheck", **{**measured, "timeout": timeout})
+                found = self.call("c5c3.ovn.ovn_precheck", **measured)
         except OvnError as e:  # the report says it
             found = e.as_result()
         # Only with the time of the control node before and after it can be told how far a clock may be off.

@@ -20,7 +20,7 @@ EXAMPLES = sorted(path.parents[1].name for path in ROOT.glob("examples/*/invento
 COMPUTED = {
     "ovn_central": {
         "ovn_pki": ("planned", "planned"),
-        "ovn_central": ("ovn_central_members", "[true]"),
+        "ovn_central": ("central.desired", "[true]"),
     },
     "ovn_hypervisors": {
         "ovn_pki": ("planned", "planned"),
@@ -33,6 +33,7 @@ STEPS: dict[str, list[dict[str, t.Any]]] = {
     "ovn_central": [
         {
             "c5c3.ovn.central_check": {"again": "compute"},
+            "register": "central",
             "vars": {"ovn_central_check": {"desired": {}, "packages_plan": {}}, "ovn_central_plan": {}},
             "when": "ovn_backend | default('host') == 'host'",
         },

@@ -14,7 +14,13 @@ CENTRAL = {"ovn-central", "ovn-common", "openvswitch-common", "python3-openvswit
 HYPERVISOR = {"ovn-host", "ovn-common", "openvswitch-common", "openvswitch-switch", "python3-openvswitch"}
 
 
-MEMBER = {"ovn_central_members": ["h1"], "ovn_address": "127.0.0.1", "ovn_central_permit": ["new_cluster"]}
+MEMBER = {"ovn_address": "127.0.0.1", "ovn_central_permit": ["new_cluster"]}
+# The host of a play is a central host.
+GROUPED: dict[str, t.Any] = {
+    "hosts": "all",
+    "gather_facts": False,
+    "tasks": [{"ansible.builtin.add_host": {"name": "h1", "groups": "ovn_central"}, "changed_when": False}],
+}
 FILES = {"central": ("host_check", "host_packages"), "hypervisor": ("check", "packages")}
 
 
@@ -31,7 +37,7 @@ class Role:
             for file in FILES[self.name]
         ]
         options = {**MEMBER, **variables}
-        return self.play.run([{"hosts": "all", "gather_facts": False, "tasks": tasks}], *arguments, **options)
+        return self.play.run([GROUPED, {"hosts": "all", "gather_facts": False, "tasks": tasks}], *arguments, **options)
 
 
 @pytest.fixture
@@ -117,12 +123,12 @@ def test_a_distribution_that_is_not_known_is_refused_by_name(name: str, world: A
     tasks = [
         {"ansible.builtin.include_role": {"name": f"c5c3.ovn.ovn_{name}", "tasks_from": FILES[name][0]}},
     ]
-    plays = [{"hosts": "all", "gather_facts": False, "tasks": tasks}]
-    assert not play.run(plays, ovn_central_members=["h1"])
+    plays = [GROUPED, {"hosts": "all", "gather_facts": False, "tasks": tasks}]
+    assert not play.run(plays)
     assert "h1 runs Rocky Linux 9.4, whose packages, paths and units" in play.output
     assert f"in ovn_{name}_distribution" in play.output
     assert play.changed == []
-    assert not play.run(plays, ovn_central_members=["h1"], **{f"ovn_{name}_distribution": {"packages": ["ovn"]}})
+    assert not play.run(plays, **{f"ovn_{name}_distribution": {"packages": ["ovn"]}})
     assert "Set files, masked_units," in play.output
 
 
@@ -137,7 +143,7 @@ def test_an_adoption_installs_nothing_and_so_refuses_no_package(adopt: bool, rel
         "vars": {"_ovn_central_adopt": adopt},
     }
     pins = {"ovn_packages_versions": {"ovn-*": OLD}}
-    play.run([{"hosts": "all", "gather_facts": False, "tasks": [include]}], **MEMBER, **pins)
+    play.run([GROUPED, {"hosts": "all", "gather_facts": False, "tasks": [include]}], **MEMBER, **pins)
     refused = "ovn-central on h1 is on hold" in play.output and "is older. It is not downgraded" in play.output
     assert refused is not adopt, play.output
     assert ("Nothing was adopted or changed." in play.output) is adopt, play.output

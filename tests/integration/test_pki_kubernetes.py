@@ -191,7 +191,7 @@ def site(api_server: ApiServer, tmp_path: pathlib.Path) -> Site:
 
 def check_what_the_key_of_a_node_opens(site: Site, short_dir: pathlib.Path) -> None:
     """With servers that have the files of members and relays: members refuse it, and nobody takes it for a server."""
-    declared = cluster_spec(CentralClusterOptions(members=["plane"]), has_client_bundle=True)
+    declared = cluster_spec(CentralClusterOptions(), has_client_bundle=True)
     spec = parse_spec(declared, name="ovn", namespace=site.namespaces["plane"])
     for host in PLACES:
         site.write_files(host, short_dir / host)

@@ -38,7 +38,7 @@ HYPERVISOR: dict[str, t.Any] = {
 
 def settings_of_units() -> dict[str, t.Sequence[str]]:
     """The settings of the section [Service], by unit."""
-    central = central_state(CentralMachineOptions(members=["c1"]), "c1", {"c1": "192.0.2.11"}, {})
+    central = central_state(CentralMachineOptions(), "c1", {"c1": "192.0.2.11"}, {})
     hypervisor = hypervisor_state(HYPERVISOR)
     files = {file["path"]: file["content"] for file in hypervisor["openvswitch_files"]}
     return {

@@ -49,7 +49,7 @@ def judge_central_clusters(central: t.Sequence[str], clusters: t.Mapping[str, t.
     that the role looks at, by their names without `ovn_central_`."""
     findings = []
     for name, options in clusters.items():
-        problem = cluster_problem(CentralClusterOptions(members=list(central)), name, **options).rstrip(".")
+        problem = cluster_problem(CentralClusterOptions(), central, name, **options).rstrip(".")
         if problem and len(central) != 1:
             step = "Leave one host in ovn_central, the cluster, or machines only"
             return [Finding("central_count", "ovn_central", problem, step)]

@@ -17,7 +17,6 @@ from .._api.observer_settings import HEARTBEAT_SECONDS
 from .._api.tls_spec import check_ciphers
 from .._base.databases import DATABASES, DEFAULT_ELECTION_TIMER, DEFAULT_INACTIVITY_PROBE, PORTS, STEMS, Database
 from .._base.deadline import STOP_SECONDS
-from .._base.errors import InvalidInput
 from .._base.inventory import as_list
 from .._base.tls_options import DEFAULT_CIPHERS
 from .._daemons.central_host import DEFAULT_THREADS, NorthdSettings, control_socket, northd_command
@@ -54,6 +53,7 @@ ONLY_MACHINES = (
     "certificate",
     "config_directory",
     "database_directory",
+    "database_options",
     "distribution",
     "extra_connections",
     "heartbeat_interval",
@@ -61,11 +61,9 @@ ONLY_MACHINES = (
     "log_level",
     "metrics_file",
     "networks",
-    "northbound_options",
     "observer",
     "private_key",
     "relay_ca_certificate",
-    "southbound_options",
     "timers_by_size",
     "witness_hosts",
 )
@@ -84,7 +82,6 @@ _WAITED_TIMERS, _WAIT_RESERVE = 3, 10
 class CentralMachineOptions:
     """Options of a control plane on machines. Timers and probes in milliseconds, `wait_timeout` in seconds; defaults are those of the role."""
 
-    members: list[str]
     tls: bool = True
     tls_ciphers: str = DEFAULT_CIPHERS
     southbound_rbac: bool = True
@@ -93,8 +90,7 @@ class CentralMachineOptions:
     timers_by_size: bool = True
     wait_timeout: int = 120
     listen_address: str = "[::]"
-    northbound_options: dict[str, t.Any] = dataclasses.field(default_factory=dict)
-    southbound_options: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+    database_options: dict[str, dict[str, t.Any]] = dataclasses.field(default_factory=dict)
     extra_connections: dict[str, t.Any] = dataclasses.field(default_factory=dict)
     northd_threads: int = DEFAULT_THREADS
     log_level: str = "info"
@@ -143,7 +139,6 @@ class CentralMachineOptions:
 class CentralClusterOptions:
     """Options of a control plane in Kubernetes, beside which `spec` says all that the OVNCluster has. Timer and probe in milliseconds."""
 
-    members: list[str]
     tls: bool = True
     tls_ciphers: str = DEFAULT_CIPHERS
     southbound_rbac: bool = True
@@ -161,13 +156,9 @@ def desired_state(
 ) -> dict[str, t.Any]:
     """Return the desired state of one central host; `databases` has what differs between them, so that one look at it serves all options of a task.
 
-    `addresses` has the address of each member, IPv6 without brackets, `sizes` the size of each database, as far as it is known.
+    `addresses` has the address of each member, `host` among them, IPv6 without brackets, `sizes` the size of each database, as far as it is known.
     """
     check_ciphers("ovn_tls_ciphers", options.tls_ciphers)
-    if host not in options.members:
-        raise InvalidInput(
-            f"{host} is none of ovn_central_members ({', '.join(options.members)}). Add it, or leave it out of the play."
-        )
     timers = _each(lambda database: _timers(options, sizes.get(database, Size())))
     raft = _each(lambda database: _endpoints(options, addresses, PORTS[database].raft))
     clients = _each(lambda database: _endpoints(options, addresses, PORTS[database].unrestricted))
@@ -208,8 +199,7 @@ class CentralRolloutOptions:
     cluster_name: str
     cluster_domain: str
     bootstrap: bool
-    northbound_cluster_id: str
-    southbound_cluster_id: str
+    cluster_ids: dict[str, str]
     restart: bool
     permit: list[str]
     break_lock: bool
@@ -250,10 +240,9 @@ def desired_cluster(
     if not options.tls_secret:
         name = first_value(variables, "ovn_cluster_name", default="ovn")
         options = dataclasses.replace(options, tls_secret=f"{name}-tls")
-    if not options.members:
-        options = dataclasses.replace(options, members=members_of(groups, "ovn_central"))
     given = options_for_machines(hostvars[host])
-    problem = cluster_problem(options, host, for_machines=given, shared_certificates=shared)
+    members = members_of(groups, "ovn_central")
+    problem = cluster_problem(options, members, host, for_machines=given, shared_certificates=shared)
     has_bundle = makes_client_bundle(hostvars[host])
     spec = (
         cluster_spec(options, has_client_bundle=has_bundle, shared_certificates=shared)
@@ -283,8 +272,7 @@ def rollout_arguments(
         "pod_security": desired.pod_security,
         "cluster_domain": options.cluster_domain,
         "bootstrap": "auto" if options.bootstrap else "forbid",
-        "northbound_cluster_id": options.northbound_cluster_id or None,
-        "southbound_cluster_id": options.southbound_cluster_id or None,
+        **{f"{database}_cluster_id": options.cluster_ids.get(database) for database in DATABASES},
         "restart": options.restart,
         **permitted(options.permit),
         "break_lock": options.break_lock,
@@ -351,6 +339,7 @@ def cluster_spec(
 
 def cluster_problem(
     options: CentralClusterOptions,
+    members: t.Sequence[str],
     host: str,
     *,
     for_machines: t.Mapping[str, t.Any] | None = None,
@@ -358,17 +347,18 @@ def cluster_problem(
 ) -> str:
     """Return why the options do not fit a control plane in Kubernetes, empty if they do.
 
-    `for_machines` are the options that were given and have no effect there. `shared_certificates`: as in `cluster_spec`.
+    `members` are the hosts of the group ovn_central, `for_machines` the options that were given and have no effect there. `shared_certificates`: as in
+    `cluster_spec`.
     """
     if shared_certificates and (options.spec.get("relay") or {}).get("rbac") and options.tls:
         return (
             f"relay.rbac is true in the specification of {host}, and nodes of a hypervisor cluster in ovn_hypervisors share a certificate, so they could "
             "register no chassis. Set ovn_node_certificates to own, or leave relay.rbac out."
         )
-    if len(options.members) != 1:
+    if len(members) != 1:
         return (
             "With ovn_backend kubernetes the group ovn_central has exactly one host, the cluster of the control plane."
-            f" It has {', '.join(options.members)}."
+            f" It has {', '.join(members)}."
         )
     if given := given_options(for_machines or {}):
         return (
@@ -416,8 +406,8 @@ def _settings(options: CentralMachineOptions, timers: t.Iterable[Timers]) -> dic
     """Return the options in the databases. northd has one probe for both."""
     probe = max(timer.inactivity_probe for timer in timers)
     return {
-        "northbound": {"northd_probe_interval": str(probe), **options.northbound_options},
-        "southbound": options.southbound_options,
+        "northbound": {"northd_probe_interval": str(probe), **options.database_options.get("northbound", {})},
+        "southbound": options.database_options.get("southbound", {}),
     }
 
 
@@ -449,7 +439,7 @@ def _launcher(
 def _endpoints(options: CentralMachineOptions, addresses: t.Mapping[str, str], port: int) -> dict[str, str]:
     """Return the endpoint of each member."""
     scheme: t.Literal["ssl", "tcp"] = "ssl" if options.tls else "tcp"
-    return {member: str(Endpoint(scheme, addresses[member], port)) for member in options.members}
+    return {member: str(Endpoint(scheme, address, port)) for member, address in addresses.items()}
 
 
 def _asked_before_creation(

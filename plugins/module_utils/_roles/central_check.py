@@ -27,7 +27,6 @@ class CentralCheckOptions:
     central_managed: bool
     tls: bool
     firewall: str
-    members: list[str] | None
     networks: dict[str, t.Any]
     permit: list[str]
     distribution: dict[str, t.Any]
@@ -47,26 +46,19 @@ class DesiredCentral:
     adopt: bool
 
 
-def central_members(declared: list[str] | None, groups: Groups) -> list[str]:
-    """Return the central hosts: those that are declared, else those of the group."""
-    return members_of(groups, "ovn_central") if declared is None else declared
-
-
 def is_adoption(variables: Variables) -> bool:
     """Return whether members that others run are taken over."""
     return is_true(variables, ADOPTION)
 
 
-def membership_problem(host: str, options: CentralCheckOptions, groups: Groups, hosts: t.Collection[str]) -> str:
+def membership_problem(host: str, options: CentralCheckOptions, groups: Groups) -> str:
     """Return why this host is none of the central hosts that this collection runs, empty if it is."""
-    members = central_members(options.members, groups)
+    members = members_of(groups, "ovn_central")
     if host not in members:
         return (
-            f"{host} is no member of the control plane, whose members are {', '.join(members) or 'unknown'}. Put all of them into the group ovn_central, "
-            "or name them in ovn_central_members. Nothing was changed."
+            f"{host} is no member of the control plane, whose members are {', '.join(members) or 'unknown'}. Put all of them into the group ovn_central. "
+            "Nothing was changed."
         )
-    if unknown := [name for name in members if name not in hosts]:
-        return f"ovn_central_members has {', '.join(unknown)}, which the inventory does not have. Add it there, or take it out. Nothing was changed."
     if not options.central_managed:
         return (
             f"Others run the control plane of {host} (ovn_central_managed is false), so it is only read. To take it over, take ovn_central_managed out of "
@@ -79,15 +71,16 @@ def firewall_given(options: CentralCheckOptions) -> dict[str, t.Any]:
     """Return the options of the role as they count for the firewall, beside what the inventory has."""
     return {
         "ovn_firewall": options.firewall,
-        "ovn_central_members": options.members,
         "ovn_central_distribution": options.distribution,
         "ovn_central_networks": options.networks,
     }
 
 
-def central_state(host: str, options: CentralMachineOptions, hostvars: Hostvars, plan: Variables) -> dict[str, t.Any]:
-    """Return the desired state of a machine, with the sizes of the databases that a `plan` has observed."""
-    addresses = {member: address_of(member, hostvars[member]) for member in options.members}
+def central_state(
+    host: str, options: CentralMachineOptions, hostvars: Hostvars, groups: Groups, plan: Variables
+) -> dict[str, t.Any]:
+    """Return the desired state of a machine, which is one of the central hosts, with the sizes of the databases that a `plan` has observed."""
+    addresses = {member: address_of(member, hostvars[member]) for member in members_of(groups, "ovn_central")}
     sizes = {database: Size(**size) for database, size in (plan.get("sizes") or {}).items()}
     return desired_state(options, host, addresses, sizes)
 

@@ -30,10 +30,8 @@ def unfinished_hosts(hostvars: Hostvars, central: t.Iterable[str]) -> list[str]:
 class RaftOptions:
     """Options of the role that the plan of the Raft clusters reads."""
 
-    members: list[str] | None
     tls: bool
-    northbound_cluster_id: str
-    southbound_cluster_id: str
+    cluster_ids: dict[str, str]
     bootstrap: bool
     restart: bool
     permit: list[str]
@@ -140,7 +138,7 @@ def _run(
         "run": run.name,
         "time": run.time,
         "declared": desired["raft_addresses"],
-        "expected_cid": {"northbound": options.northbound_cluster_id, "southbound": options.southbound_cluster_id},
+        "expected_cid": options.cluster_ids,
         "witnesses": witnesses or [],
         "looked_for_witnesses": witnesses is not None,
         "before_changes": before_changes,

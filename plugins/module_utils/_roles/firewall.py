@@ -179,8 +179,6 @@ def _sources(host: FilteredMachine, flow: MachineFlow, hostvars: Hostvars, group
     for party in flow.sources:
         if party in _GROUPS:
             names = members_of(groups, _GROUPS[party])
-            if party == "central":
-                names = as_list(first_value(host.variables, "ovn_central_members", default=names))
             sources += [address for name in names for address in _addresses(name, hostvars[name], party)]
         sources += _declared(host, _CENTRAL_NETWORKS, _NETWORKS[party]) if party in _NETWORKS else []
     return list(dict.fromkeys(sources))

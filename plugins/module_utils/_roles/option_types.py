@@ -193,7 +193,7 @@ def _checked(host: str, option: str, attributes: t.Mapping[str, t.Any], variable
     if checked.error_messages:
         raise InvalidInput(option_problem([host], {host: {option: value}}, {option: attributes}))
     typed = checked.validated_parameters[option]
-    return _without_none(typed) if attributes.get("options") else typed
+    return _without_absent(typed, attributes)
 
 
 def _given(value: t.Any, attributes: t.Mapping[str, t.Any]) -> t.Any:
@@ -208,11 +208,14 @@ def _is_secret(attributes: t.Mapping[str, t.Any]) -> bool:
     return bool(attributes.get("no_log")) or any(map(_is_secret, (attributes.get("options") or {}).values()))
 
 
-def _without_none(value: t.Any) -> t.Any:
-    """Return what was given of suboptions: the validator adds the others as None."""
-    if isinstance(value, dict):
-        return {name: _without_none(item) for name, item in value.items() if item is not None}
-    return [_without_none(item) for item in value] if isinstance(value, list) else value
+def _without_absent(value: t.Any, attributes: t.Mapping[str, t.Any]) -> t.Any:
+    """Return what was given of suboptions: the validator adds the others as None. In a dictionary without suboptions None is a value."""
+    suboptions = attributes.get("options")
+    if not suboptions or value is None:
+        return value
+    if isinstance(value, list):
+        return [_without_absent(item, attributes) for item in value]
+    return {name: _without_absent(item, suboptions[name]) for name, item in value.items() if item is not None}
 
 
 def _problems(variables: Variables, specification: Specification) -> t.Iterator[tuple[str, str, str]]:

@@ -112,7 +112,7 @@ def test_everything() -> None:
 def test_machines_and_pods_run_what_this_function_returns(monkeypatch: pytest.MonkeyPatch) -> None:
     for user in (central, relay):
         monkeypatch.setattr(user, "northd_command", lambda settings: ["stub", settings.run_directory])
-    options = central.CentralMachineOptions(members=["c1"])
+    options = central.CentralMachineOptions()
     context = ManifestContext(parse_spec({}, name="ovn", namespace="net"), "ovn", "net", "local", None, {})
     context = dataclasses.replace(context, replicas={"northbound": 1, "southbound": 1})
     pod = relay.northd_deployment(context)["spec"]["template"]["spec"]

@@ -21,7 +21,7 @@ def spent() -> int:
 
 
 def test_the_unit_of_a_machine_outlasts_the_launchers_stop() -> None:
-    options = role.CentralMachineOptions(members=["c1"])
+    options = role.CentralMachineOptions()
     desired = role.desired_state(options, "c1", {"c1": "192.0.2.11"}, {})
     texts = [file["content"] for file in central_units(desired, "ovn", "/etc/needrestart").databases["files"]]
     assert [f"\nTimeoutStopSec={STOP_SECONDS}\n" in text for text in texts if "[Service]" in text] == [True, True]
@@ -30,7 +30,7 @@ def test_the_unit_of_a_machine_outlasts_the_launchers_stop() -> None:
 
 def test_the_lock_of_a_run_outlasts_a_restart() -> None:
     """The step stops a member, then waits until it serves; nothing renews the lock meanwhile."""
-    options = role.CentralMachineOptions(members=["c1"], wait_timeout=500)
+    options = role.CentralMachineOptions(wait_timeout=500)
     desired = role.desired_state(options, "c1", {"c1": "192.0.2.11"}, {})
     assert desired["lock_seconds"] >= desired["stop_seconds"] + desired["wait_timeout"] >= 500 + STOP_SECONDS
 

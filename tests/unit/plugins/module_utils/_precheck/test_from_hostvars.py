@@ -114,7 +114,7 @@ def test_a_control_plane_has_machines_or_one_cluster() -> None:
     assert [one["code"] for one in findings] == ["central_count"]
     assert findings[0]["cause"].endswith("It has db1, rack1")
     assert precheck(hostvars(), groups, ["compute1"], {})["findings"] == []
-    options = {"rack1": {"ovn_central_southbound_options": {"x": "y"}}}
+    options = {"rack1": {"ovn_central_database_options": {"southbound": {"x": "y"}}}}
     one = {"ovn_central": ["rack1"], "ovn_hypervisors": ["compute1"]}
     findings = precheck(hostvars(**options), one, ["rack1"], {})["findings"]
     assert [(one["code"], one["object"]) for one in findings] == [("specification_invalid", "rack1")]
@@ -159,7 +159,7 @@ def test_an_option_that_raises_only_when_it_is_used() -> None:
     assert [(one["code"], one["object"]) for one in findings] == [("not_measured", "compute1")]
 
 
-@pytest.mark.parametrize("name", ["ovn_backend", "ovn_precheck_ignore", "ovn_central_southbound_options"])
+@pytest.mark.parametrize("name", ["ovn_backend", "ovn_precheck_ignore", "ovn_central_database_options"])
 def test_a_variable_of_a_cluster_that_cannot_be_templated(name: str) -> None:
     inventory: dict[str, dict[str, t.Any]] = hostvars()
     inventory["rack1"] = Broken(inventory["rack1"], name)

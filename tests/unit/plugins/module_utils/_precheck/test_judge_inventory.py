@@ -54,7 +54,7 @@ def test_the_count_of_members_that_are_there_is_the_matter_of_the_role() -> None
         pytest.param(["rack1", "rack2"], {}, [("central_count", "ovn_central")], id="two clusters"),
         pytest.param(
             ["rack1"],
-            {"for_machines": {"ovn_central_northbound_options": {"use_logical_dp_groups": "true"}}},
+            {"for_machines": {"ovn_central_database_options": {"northbound": {"use_logical_dp_groups": "true"}}}},
             [("specification_invalid", "rack1")],
             id="options that are for machines",
         ),

@@ -86,7 +86,7 @@ def test_machines_and_pods_get_what_this_function_returns(monkeypatch: pytest.Mo
 
     for user in (central, statefulset):
         monkeypatch.setattr(user, "launcher_environment", stub)
-    options = central.CentralMachineOptions(members=["c1"])
+    options = central.CentralMachineOptions()
     desired = central.desired_state(options, "c1", {"c1": "192.0.2.11"}, {})
     context = ManifestContext(
         parse_spec({}, name="ovn", namespace="net"), "ovn", "net", "local", None, {"southbound": 1}

@@ -39,20 +39,23 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.option_types impor
 from ansible_collections.c5c3.ovn.plugins.module_utils._roles.shared_variables import SPECIFICATION
 
 SPECS = Path(__file__).resolve().parents[5] / "roles/ovn_central/meta/argument_specs.yml"
-# A group of the inventory, and a shared variable whose default is the role's own
-NOT_OPTIONS = ("members", "wait_timeout")
+NOT_OPTIONS = ("wait_timeout",)  # a shared variable whose default is the role's own
 ADDRESSES = {"c1": "192.0.2.11", "c2": "2001:db8::12", "c3": "c3"}
 
 
-def machine(given: dict[str, t.Any] | None = None, host: str = "c2", sizes: dict[str, Size] | None = None) -> t.Any:
-    return desired_state(machine_options(given or {}), host, ADDRESSES, sizes or {})
+def machine(
+    given: dict[str, t.Any] | None = None,
+    host: str = "c2",
+    sizes: dict[str, Size] | None = None,
+    members: t.Iterable[str] = ADDRESSES,
+) -> t.Any:
+    addresses = {member: ADDRESSES[member] for member in members}
+    return desired_state(machine_options(given or {}), host, addresses, sizes or {})
 
 
 def machine_options(given: dict[str, t.Any]) -> CentralMachineOptions:
     """As a step reads them."""
-    values = {
-        option_name("ovn_central_", name): value for name, value in {"members": ["c1", "c2", "c3"], **given}.items()
-    }
+    values = {option_name("ovn_central_", name): value for name, value in given.items()}
     checked = check_options("c2", {**SPECIFICATION, **documented()}, values)
     return options_from(CentralMachineOptions, checked, "ovn_central_")
 
@@ -71,7 +74,7 @@ def of_settings(desired: t.Any, name: str) -> dict[str, t.Any]:
 
 
 def cluster(given: dict[str, t.Any]) -> CentralClusterOptions:
-    return read_options(CentralClusterOptions, {"members": ["k1"], **given}, PREFIX)
+    return read_options(CentralClusterOptions, given, PREFIX)
 
 
 @pytest.mark.parametrize("options", [CentralMachineOptions, CentralClusterOptions])
@@ -100,10 +103,6 @@ class TestAddresses:
         }
         assert "ssl" not in str(desired)
         assert "tls" not in str(desired)
-
-    def test_a_host_that_is_no_member_is_named(self) -> None:
-        with pytest.raises(InvalidInput, match=r"c9 is none of ovn_central_members \(c1, c2, c3\)"):
-            machine(host="c9")
 
 
 class TestLauncher:
@@ -164,7 +163,6 @@ class TestLauncher:
         ("given", "restarts"),
         [
             ({}, False),
-            ({"members": ["c1", "c2"]}, False),
             ({"election_timer": 10000, "northd_threads": 4, "southbound_rbac": False}, False),
             ({"log_level": "warn"}, True),
             ({"tls": False}, True),
@@ -178,6 +176,10 @@ class TestLauncher:
             assert (
                 machine(given)["databases"][database]["revision"] != machine()["databases"][database]["revision"]
             ) is restarts
+
+    def test_another_member_makes_no_restart_due(self) -> None:
+        smaller = machine(members=["c1", "c2"])["databases"]["northbound"]
+        assert smaller["revision"] == machine()["databases"]["northbound"]["revision"]
 
     def test_another_address_of_the_host_makes_a_restart_due(self) -> None:
         moved = desired_state(machine_options({}), "c2", {**ADDRESSES, "c2": "192.0.2.12"}, {})
@@ -312,7 +314,6 @@ class TestRelay:
     @pytest.mark.parametrize(
         "given",
         [
-            {"members": ["c1", "c2"]},
             {"inactivity_probe": 60000},
             {"relay_ca_certificate": "/other.pem"},
             {"listen_address": "0.0.0.0"},
@@ -357,10 +358,12 @@ class TestTimers:
         assert (desired["wait_timeout"], desired["lock_seconds"]) == (120, 180)
 
     def test_options_of_the_databases(self) -> None:
-        given = {"northbound_options": {"northd_probe_interval": 7, "x": None}, "southbound_options": {"a": True}}
-        assert of_settings(machine(given), "options") == {
-            "northbound": {"northd_probe_interval": 7, "x": None},
-            "southbound": {"a": True},
+        given = {"northbound": {"northd_probe_interval": 7, "x": None}, "southbound": {"a": True}}
+        assert of_settings(machine({"database_options": given}), "options") == given
+        given = {"southbound": {"a": None}, "northbound": ""}
+        assert of_settings(machine({"database_options": given}), "options") == {
+            "northbound": {"northd_probe_interval": "30000"},
+            "southbound": {"a": None},
         }
 
 
@@ -430,9 +433,9 @@ def test_chassis_without_names_of_their_own_get_no_role() -> None:
     ],
 )
 def test_a_role_that_nodes_could_not_have(given: dict[str, t.Any], refused: bool) -> None:
-    problem = cluster_problem(cluster(given), "k1", shared_certificates=True)
+    problem = cluster_problem(cluster(given), ["k1"], "k1", shared_certificates=True)
     assert ("leave relay.rbac out" in problem) is refused
-    assert cluster_problem(cluster(given), "k1") == ""
+    assert cluster_problem(cluster(given), ["k1"], "k1") == ""
 
 
 def test_no_replicas_are_refused_by_the_definition_not_left_out() -> None:
@@ -440,26 +443,20 @@ def test_no_replicas_are_refused_by_the_definition_not_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "problem"),
+    ("members", "for_machines", "problem"),
     [
-        ({}, ""),
-        ({"members": ["k1", "k2"]}, "exactly one host, the cluster of the control plane. It has k1, k2."),
+        (["k1"], {}, ""),
+        (["k1", "k2"], {}, "exactly one host, the cluster of the control plane. It has k1, k2."),
         (
-            {
-                "for_machines": {
-                    "ovn_central_log_level": "dbg",
-                    "ovn_central_observer": False,
-                },
-            },
+            ["k1"],
+            {"ovn_central_log_level": "dbg", "ovn_central_observer": False},
             "ovn_central_log_level, ovn_central_observer: for machines only; on k1 (ovn_backend kubernetes) they have no effect.",
         ),
-        ({"for_machines": {"ovn_central_networks": {}, "ovn_central_distribution": {}}}, ""),
+        (["k1"], {"ovn_central_networks": {}, "ovn_central_distribution": {}}, ""),
     ],
 )
-def test_what_kubernetes_cannot_do_is_said(given: dict[str, t.Any], problem: str) -> None:
-    for_machines = given.get("for_machines")
-    options = cluster({name: value for name, value in given.items() if name != "for_machines"})
-    said = cluster_problem(options, "k1", for_machines=for_machines)
+def test_what_kubernetes_cannot_do_is_said(members: list[str], for_machines: dict[str, t.Any], problem: str) -> None:
+    said = cluster_problem(cluster({}), members, "k1", for_machines=for_machines)
     assert problem in said
     assert bool(said) is bool(problem)
 
@@ -574,11 +571,12 @@ class TestDesiredCluster:
         given: dict[str, t.Any] | None = None,
         variables: dict[str, t.Any] | None = None,
         hypervisors: t.Sequence[str] = ("k2",),
+        central: t.Sequence[str] = ("k1",),
         **hosts: dict[str, t.Any],
     ) -> DesiredCentralCluster:
         hostvars = {name: {**known, **hosts.get(name, {})} for name, known in self.HOSTVARS.items()}
         hostvars["k1"] |= variables or {}
-        groups = {"ovn_central": ["k1"], "ovn_hypervisors": list(hypervisors)}
+        groups = {"ovn_central": list(central), "ovn_hypervisors": list(hypervisors)}
         return desired_cluster(cluster(given or {}), "k1", hostvars["k1"], hostvars, groups)
 
     def test_specification_and_level_of_the_namespace(self) -> None:
@@ -588,19 +586,18 @@ class TestDesiredCluster:
         assert desired.source == {"spec_from": "options", "spec": desired.spec}
         assert desired.pod_security == "privileged"
         assert self.desired(hypervisors=()).pod_security == "restricted"
-        assert self.desired({"members": []}) == self.desired()
 
     @pytest.mark.parametrize(
-        ("given", "variables", "message"),
+        ("central", "variables", "message"),
         [
-            ({"members": ["k1", "k2"]}, {}, "exactly one host"),
-            ({}, {"ovn_central_log_level": "dbg"}, "ovn_central_log_level: for machines only"),
+            (["k1", "k2"], {}, "exactly one host"),
+            (["k1"], {"ovn_central_log_level": "dbg"}, "ovn_central_log_level: for machines only"),
         ],
     )
     def test_options_that_do_not_fit_are_a_problem_of_one_that_is_desired(
-        self, given: dict[str, t.Any], variables: dict[str, t.Any], message: str
+        self, central: list[str], variables: dict[str, t.Any], message: str
     ) -> None:
-        desired = self.desired(given, variables)
+        desired = self.desired(variables=variables, central=central)
         assert message in desired.problem
         assert desired.problem.endswith(" Nothing was changed.")
         assert desired.source["spec"]
@@ -665,8 +662,7 @@ ROLLOUT = CentralRolloutOptions(
     cluster_name="ovn",
     cluster_domain="cluster.local",
     bootstrap=False,
-    northbound_cluster_id="",
-    southbound_cluster_id="id",
+    cluster_ids={"southbound": "id"},
     restart=True,
     permit=["rollback"],
     break_lock=False,

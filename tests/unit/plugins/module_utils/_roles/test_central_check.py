@@ -47,14 +47,12 @@ FOREIGN = {
 
 
 def given(kind: t.Any, **variables: t.Any) -> t.Any:
-    values = check_options(
-        "c1", {**SPECIFICATION, **DOCUMENTED}, {"ovn_central_members": GROUPS["ovn_central"], **variables}
-    )
+    values = check_options("c1", {**SPECIFICATION, **DOCUMENTED}, variables)
     return options_from(kind, values, "ovn_central_")
 
 
 def machine(*, adopt: bool = False, **variables: t.Any) -> DesiredCentral:
-    state = central_state("c1", given(CentralMachineOptions, **variables), HOSTVARS, {})
+    state = central_state("c1", given(CentralMachineOptions, **variables), HOSTVARS, GROUPS, {})
     options = given(CentralCheckOptions, **variables)
     return desired_central("c1", options, state, {}, HOSTVARS, GROUPS, adopt=adopt)
 
@@ -91,17 +89,23 @@ def test_machine_as_desired_is_not_due() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "variables", "words"),
+    ("host", "groups", "variables", "words"),
     [
-        ("c1", {}, ""),
-        ("h1", {}, "h1 is no member of the control plane, whose members are c1, c2, c3"),
-        ("c1", {"ovn_central_members": []}, "whose members are unknown. Put all of them into the group ovn_central"),
-        ("c1", {"ovn_central_members": ["c1", "c9"]}, "ovn_central_members has c9, which the inventory does not have"),
-        ("c1", {"ovn_central_managed": "false"}, "Others run the control plane of c1 (ovn_central_managed is false)"),
+        ("c1", GROUPS, {}, ""),
+        ("h1", GROUPS, {}, "h1 is no member of the control plane, whose members are c1, c2, c3"),
+        ("c1", {}, {}, "whose members are unknown. Put all of them into the group ovn_central"),
+        (
+            "c1",
+            GROUPS,
+            {"ovn_central_managed": "false"},
+            "Others run the control plane of c1 (ovn_central_managed is false)",
+        ),
     ],
 )
-def test_host_of_others_is_refused(host: str, variables: dict[str, t.Any], words: str) -> None:
-    problem = membership_problem(host, given(CentralCheckOptions, **variables), GROUPS, ["c1", "c2", "c3", "h1"])
+def test_host_of_others_is_refused(
+    host: str, groups: dict[str, list[str]], variables: dict[str, t.Any], words: str
+) -> None:
+    problem = membership_problem(host, given(CentralCheckOptions, **variables), groups)
     assert words in problem
     assert bool(problem) is bool(words)
 
@@ -232,7 +236,7 @@ def test_units_are_complete_and_nothing_is_left_of_what_is_not_desired() -> None
     ("packages", "firewall", "expected"), [(None, "none", 4), (None, "managed", 5), ([], "managed", 0)]
 )
 def test_firewall_needs_its_package(packages: list[str] | None, firewall: str, expected: int) -> None:
-    state = central_state("c1", given(CentralMachineOptions), HOSTVARS, {})
+    state = central_state("c1", given(CentralMachineOptions), HOSTVARS, GROUPS, {})
     options = given(CentralCheckOptions, ovn_central_distribution={"packages": packages}, ovn_firewall=firewall)
     assert len(desired_central("c1", options, state, {}, HOSTVARS, GROUPS).packages) == expected
 
@@ -246,7 +250,7 @@ def test_firewall_needs_its_package(packages: list[str] | None, firewall: str, e
     ],
 )
 def test_sizes_are_those_of_the_last_plan(plan: dict[str, t.Any], timer: int) -> None:
-    state = central_state("c1", given(CentralMachineOptions), HOSTVARS, plan)
+    state = central_state("c1", given(CentralMachineOptions), HOSTVARS, GROUPS, plan)
     assert state["databases"]["southbound"]["timers"]["election_timer"] == timer
     assert state["databases"]["northbound"]["timers"]["election_timer"] == 5000
 
@@ -257,7 +261,7 @@ def test_addresses_of_the_members() -> None:
         "c2": {"ovn_address": "", "ansible_host": "[2001:db8::12]"},
         "c3": {"ovn_address": ""},
     }
-    state = central_state("c1", given(CentralMachineOptions), hostvars, {})
+    state = central_state("c1", given(CentralMachineOptions), hostvars, GROUPS, {})
     assert state["raft_addresses"]["northbound"] == {
         "c1": "ssl:192.0.2.11:6643",
         "c2": "ssl:[2001:db8::12]:6643",

@@ -23,10 +23,8 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._roles.central_plan impor
 MEMBERS = ["c1", "c2", "c3"]
 DATABASES = ("northbound", "southbound")
 OPTIONS = RaftOptions(
-    members=MEMBERS,
     tls=True,
-    northbound_cluster_id="",
-    southbound_cluster_id="",
+    cluster_ids={},
     bootstrap=True,
     restart=True,
     permit=[],

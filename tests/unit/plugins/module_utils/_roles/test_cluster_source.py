@@ -173,10 +173,10 @@ def test_what_a_run_cannot_go_by(found: Object, text: str) -> None:
 
 def test_the_control_plane_has_the_specification_of_the_resource_alone() -> None:
     variables = {"ovn_backend": "kubernetes", "ovn_cluster_from": "resource", FACT: READ}
-    options = CentralClusterOptions(["plane"], spec=SPEC)
+    options = CentralClusterOptions(spec=SPEC)
     groups = {"ovn_central": ["plane"]}
     assert desired_cluster(options, "plane", variables, {"plane": variables}, groups).spec == SPEC
-    assert "relay.rbac is true" in cluster_problem(options, "plane", shared_certificates=True)
+    assert "relay.rbac is true" in cluster_problem(options, ["plane"], "plane", shared_certificates=True)
 
 
 def test_a_cluster_of_hypervisors_has_it_too() -> None:

@@ -88,8 +88,6 @@ def test_an_option_of_the_role_counts_more_than_the_inventory() -> None:
     given = {"ovn_firewall": "managed", "ovn_central_networks": ""}
     hosts = machines(central1={"ansible_host": "192.0.2.1", "ovn_central_networks": {"clients": ["10.0.0.0/8"]}})
     assert sources(desired_firewall(hosts, GROUPS, "central1", given))[6641] == ["10.0.0.0/8", *CENTRAL]
-    members = {**given, "ovn_central_members": ["central1"]}
-    assert sources(desired_firewall(hosts, GROUPS, "central1", members))[6643] == ["192.0.2.1"]
 
 
 @pytest.mark.parametrize(
