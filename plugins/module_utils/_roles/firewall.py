@@ -195,6 +195,11 @@ def _addresses(name: str, variables: Variables, party: Party) -> list[str]:
 def _declared(host: FilteredMachine, option: str, key: str = "") -> list[str]:
     """Return the networks of an option, or of one key of it; `InvalidInput` for what is none."""
     value = first_value(host.variables, option, default={} if key else [])
+    # A machine that is central host and hypervisor has rules for both; the other role has not checked this option.
+    if key and not isinstance(value, t.Mapping):
+        raise InvalidInput(
+            f"{option} of {host.name} is {value}. Give a dictionary with {', '.join(_NETWORKS.values())}, each a list. Nothing was changed."
+        )
     networks = as_list(value.get(key) or []) if key else as_list(value)
     for network in networks:
         try:

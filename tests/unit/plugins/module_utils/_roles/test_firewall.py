@@ -154,6 +154,10 @@ def test_a_chassis_outside_of_the_networks_of_tunnels_is_named() -> None:
             {**MANAGED, "ovn_central_networks": {"chassis": ["rack1"]}},
             "ovn_central_networks.chassis of central1 has rack1",
         ),
+        (
+            {**MANAGED, "ovn_central_networks": ["192.0.2.0/24"]},
+            r"ovn_central_networks of central1 is \['192.0.2.0/24'\]. Give a dictionary with members, clients, chassis",
+        ),
     ],
 )
 def test_what_is_refused(variables: Vars, message: str) -> None:
