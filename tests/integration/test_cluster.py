@@ -230,17 +230,21 @@ def test_restarts_that_are_due_are_reported_until_they_are_done(plane: ControlPl
     assert up_to_date(second)[0] == "True"
     assert second["cluster"]["status"]["observedGeneration"] == 1
 
-    tagged = spec(northbound={**WHOLE["northbound"], "nodeSelector": {"disk": "fast"}})
-    waits = plane(**options, spec=tagged, restart=False)
+    asked = spec(northbound={**WHOLE["northbound"], "restartedAt": "2026-01-01T00:00:00Z"})
+    waits = plane(**options, spec=asked, restart=False)
     names = "ovn-northbound-0, ovn-northbound-1, ovn-northbound-2"
     assert up_to_date(waits) == ("False", "RestartsDue", f"A restart is due on {names}: its pod template has changed.")
     assert waits["cluster"]["status"]["observedGeneration"] == 1
     assert waits["cluster"]["metadata"]["generation"] == 2
-    assert not plane(**options, spec=tagged, restart=False)["changed"]
-    done = plane(**options, spec=tagged)
+    assert not plane(**options, spec=asked, restart=False)["changed"]
+    predicted = plane(check=True, **options, spec=asked)
+    done = plane(**options, spec=asked)
+    assert done["steps"] == predicted["steps"]
     assert len(done["steps"]) == 3
+    assert waits["northbound"]["leader"] in done["steps"][-1]
     assert up_to_date(done)[0] == "True"
     assert done["cluster"]["status"]["observedGeneration"] == 2
+    assert not plane(**options, spec=asked)["changed"]
 
 
 def test_the_status_is_reported_although_northd_does_not_come(

@@ -210,6 +210,16 @@ class DatabaseSpec:
             given=True,
         )
     )
+    restarted_at: str | None = field(
+        metadata=declare(
+            text(
+                "The time, or another text: a run that finds another one than the members have restarts them, one after the other and the leader last. "
+                "Leave it in place afterwards.",
+                minLength=1,
+                maxLength=64,
+            )
+        )
+    )
     node_selector: StringMap = field(metadata=pod_fields.node_selector("may run members"))
     tolerations: tuple[StringMap, ...] = field(metadata=pod_fields.tolerations("the members"))
     service_account_name: str | None = field(

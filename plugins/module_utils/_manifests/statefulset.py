@@ -9,7 +9,17 @@ member is restarted.
 from __future__ import annotations
 
 from .._api.endpoints import ClientListener
-from .._api.names import MOST_MEMBERS, Object, database_name, labels, record_name, scripts_name, selector, witness_name
+from .._api.names import (
+    GROUP,
+    MOST_MEMBERS,
+    Object,
+    database_name,
+    labels,
+    record_name,
+    scripts_name,
+    selector,
+    witness_name,
+)
 from .._api.service_accounts import account_of, central_accounts
 from .._base.databases import PORTS, STEMS, Database
 from .._base.deadline import STOP_SECONDS
@@ -19,6 +29,8 @@ from .config import ManifestContext
 from .relay import has_relay, relay_container, relay_directories
 
 _DATA, _RECORD = "/data", "/record"
+# Not the annotation of `kubectl rollout restart`, which has an owner of its own and makes a restart due as well.
+RESTARTED_AT = f"{GROUP}/restarted-at"
 
 
 def stateful_set(context: ManifestContext, database: Database) -> Object:
@@ -36,10 +48,16 @@ def stateful_set(context: ManifestContext, database: Database) -> Object:
             "updateStrategy": {"type": "OnDelete"},
             "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
             "selector": {"matchLabels": selector(context.name, database)},
-            "template": {"metadata": {"labels": labels(context.name, database)}, "spec": _pod(context, database)},
+            "template": {"metadata": _metadata(context, database), "spec": _pod(context, database)},
             "volumeClaimTemplates": [_claim(context, database)],
         },
     )
+
+
+def _metadata(context: ManifestContext, database: Database) -> Object:
+    restarted_at = context.spec.database(database).restarted_at
+    annotations = {} if restarted_at is None else {"annotations": {RESTARTED_AT: restarted_at}}
+    return {"labels": labels(context.name, database), **annotations}
 
 
 def _pod(context: ManifestContext, database: Database) -> Object:

@@ -132,6 +132,7 @@ _DATABASE = {
     "storage.storageClass": "fast",
     "electionTimer": 10000,
     "inactivityProbe": 60000,
+    "restartedAt": "2026-01-01T00:00:00Z",
     "service.type": "NodePort",
     "service.annotations": {"a": "b"},
     "service.nodePorts": [30001, 30002, 30003],
