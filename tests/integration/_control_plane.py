@@ -153,6 +153,9 @@ class ControlPlane:
                 "address": f"tcp:ovn-{database}-{index}.ovn-{database}.{self.namespace}.svc.cluster.local:{ports[database]}",
                 "state": "expected",
                 "sid": None,
+                "past_sids": [],
+                "next_address": None,
+                "away": None,
             }
             for index in range(3)
         }
@@ -167,6 +170,9 @@ class ControlPlane:
             "permit": None,
             "hold": False,
             "formed": True,
+            "intent": None,
+            "floor": None,
+            "clients": [],
             **changes,
         }
         labels = {

@@ -256,7 +256,12 @@ def test_what_an_older_control_plane_left_stops_the_creation_of_another(plane: C
 
 
 def test_an_open_permission_of_a_killed_run_is_used_again(plane: ControlPlane) -> None:
-    permit = {"member": "ovn-northbound-0", "run": "a run that was killed", "time": "2026-01-01T00:00:00Z"}
+    permit = {
+        "member": "ovn-northbound-0",
+        "run": "a run that was killed",
+        "time": "2026-01-01T00:00:00Z",
+        "file": None,
+    }
     plane.record(permit=permit)
     plane.begin()
     assert plane.recorded("northbound")["permit"]["member"] == "ovn-northbound-0"
@@ -270,6 +275,9 @@ def confirmed_members(namespace: str) -> dict[str, t.Any]:
             "address": f"tcp:{name}.ovn-northbound.{namespace}.svc.cluster.local:6643",
             "state": "confirmed",
             "sid": f"{name[-1]}1111111-1111-4111-8111-111111111111",
+            "past_sids": [],
+            "next_address": None,
+            "away": None,
         }
         for name in names
     }

@@ -136,7 +136,7 @@ class TestRecords:
         assert len(texts(look())) == 1
 
     def test_a_first_run_that_was_cut_off_is_no_witness(self, look: t.Any, tmp_path: pathlib.Path) -> None:
-        permit = {"member": "central1", "run": "first", "time": "now"}
+        permit = {"member": "central1", "run": "first", "time": "now", "file": None}
         write_record(tmp_path / "etc" / "c5c3-ovn" / "northbound", cid=None, permit=permit)
         assert texts(look()) == []
 

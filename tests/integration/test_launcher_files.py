@@ -11,7 +11,7 @@ import signal
 import _launcher_cases
 import pytest
 from _launcher_cases import STRANGER, fake_server, fill, refused
-from _launcher_lib import ASK, REFUSE, SCHEMA, Cluster, Member, tool, until
+from _launcher_lib import ASK, IDLE, REFUSE, SCHEMA, Cluster, Member, tool, until
 from _loopback import LoopbackBackend
 from test_scenarios import OnLoopback, rot
 
@@ -298,6 +298,26 @@ def test_a_retired_cluster_is_refused(cluster: Cluster) -> None:
     first.kill()
     cluster.publish(cid=STRANGER, retired_cids=f"{STRANGER[::-1]}\n{first.cid}")
     refused(first, REFUSE, "retired-cid", first.cid)
+
+
+def test_a_server_that_left_for_good_is_refused(cluster: Cluster) -> None:
+    first = cluster.found()
+    first.kill()
+    cluster.publish(retired_sids=f"{STRANGER}\n{first.sid}", some_key_of_the_future="yes")
+    refused(first, REFUSE, "retired-sid", first.sid)
+    cluster.publish(retired_sids=STRANGER)
+    assert first.examined()["decision"] == "start"
+
+
+@pytest.mark.parametrize("state", ["absent", "gone"])
+def test_a_former_member_is_idle_and_no_peer(cluster: Cluster, state: str) -> None:
+    first = cluster.found()
+    first.kill()
+    cluster.declare(first, state)
+    refused(first, IDLE, "member", f"the record says {state}")
+    assert cluster.members[1].examined()["decision"] == "join"
+    cluster.declare(cluster.members[2], state)
+    assert cluster.members[1].examined()["decision"] == "ask", "nobody is left to join"
 
 
 def test_a_foreign_cluster_is_refused(cluster: Cluster) -> None:

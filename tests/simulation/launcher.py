@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Record
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import FORMER, Record
 
 from .log import EMPTY, Entry, File
 from .world import Host, Raft, Server, Slot, Violation, Witness, World
@@ -34,11 +34,11 @@ def decide(
     file_class = _class(file, witness, disk)
     given_up = witness is not None and state == "expected" and my_sid == witness.sid
     if file is None and witness is not None and witness.disk != disk and not given_up:
-        file_class = "none" if state in ("leaving", "absent") else "disk-missing"  # R32
+        file_class = "none" if state == "leaving" or state in FORMER else "disk-missing"  # R32
     sid = file.sid if file is not None else None
     my_address = mine.address if mine is not None else ""
     others = (
-        [m.address for name, m in record.members.items() if name != member and m.state != "absent"] if record else []
+        [m.address for name, m in record.members.items() if name != member and m.state not in FORMER] if record else []
     )
     cid = record.cid if record is not None else None
     permit = record.permit.member if record is not None and record.permit else ""
@@ -53,8 +53,8 @@ def decide(
             given_up = sid == my_sid
     if record is not None and record.hold:
         return Decision("idle", file_class, "the record is on hold")
-    if state == "absent":
-        return Decision("idle", file_class, "the record says absent")
+    if state in FORMER:
+        return Decision("idle", file_class, f"the record says {state}")
     if not given_up:
         refused = _foreign(file, file_class, record, state, my_sid, my_address or address)
         if refused is not None:
@@ -117,6 +117,8 @@ def _foreign(
     cid = record.cid if record is not None else None
     if file.cid and record is not None and file.cid in record.retired_cids:
         return Decision("refuse", "retired-cid", "the file belongs to a retired cluster")
+    if file_class != "left" and record is not None and file.sid in record.retired_sids:
+        return Decision("refuse", "retired-sid", "the file is of a server that left for good")
     if file.cid and cid and file.cid != cid:
         return Decision("refuse", "foreign-cid", f"the file belongs to cluster {file.cid}")
     if file_class not in ("member", "joining"):
@@ -191,5 +193,5 @@ def _new_file(world: World, slot: Slot, host: Host, record: Record, decision: De
             "member", world.fresh_id(), sid, address, 1, EMPTY.append(Entry(1, "servers", ((sid, address),)))
         )
     else:
-        others = tuple(m.address for name, m in record.members.items() if name != host.name and m.state != "absent")
+        others = tuple(m.address for name, m in record.members.items() if name != host.name and m.state not in FORMER)
         slot.file = File("joining", record.cid, sid, address, 0, EMPTY, others)

@@ -14,7 +14,14 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._daemons.raft_launcher import SCRIPT
-from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import NO_SID, Member, Permit, Record, render_files
+from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import (
+    NO_SID,
+    Member,
+    MemberState,
+    Permit,
+    Record,
+    render_files,
+)
 from simulation.launcher import decide
 from simulation.log import EMPTY, File
 from simulation.world import Witness
@@ -76,7 +83,7 @@ def records(file: File | None) -> t.Iterator[Record]:
     """Everything that a record can say to a member with this file."""
     sids = [None, OTHER_ID, *([file.sid] if file and file.sid else [])]
     cids = [None, OTHER_ID, *([file.cid] if file and file.cid else [])]
-    states: tuple[t.Any, ...] = ("expected", "confirmed", "replacing", "leaving", "absent", None)
+    states: tuple[t.Any, ...] = (*t.get_args(MemberState), None)
     for state, sid, cid, permit, hold, peers, address in itertools.product(
         states, sids, cids, (None, "m1", "m2"), (False, True), ((PEER,), (OTHER_ADDRESS,), ()), (ADDRESS, OTHER_ADDRESS)
     ):
@@ -87,7 +94,10 @@ def records(file: File | None) -> t.Iterator[Record]:
             members = {"m1": Member(address, state, sid), **members}
         retired = (file.cid,) if file and file.cid and cid == OTHER_ID and hold is False and sid is None else ()
         given = Permit(permit, "run", "2026-01-01T00:00:00Z") if permit else None
-        yield Record("northbound", members, 1, cid=cid, retired_cids=t.cast(t.Any, retired), permit=given, hold=hold)
+        record = Record("northbound", members, 1, cid=cid, retired_cids=t.cast(t.Any, retired), permit=given, hold=hold)
+        yield record
+        if file and file.sid and peers and state not in ("confirmed", None):
+            yield record.with_member("m2", past_sids=(file.sid,))
 
 
 def script_says(
@@ -139,7 +149,7 @@ def test_the_table_is_that_of_the_script(files: dict[str, t.Any], tmp_path: Path
             assert (said["decision"], said["class"]) == expected, f"{name} with {record}"
 
 
-@pytest.mark.parametrize("state", ["expected", "confirmed", "replacing", "leaving", "absent"])
+@pytest.mark.parametrize("state", t.get_args(MemberState))
 @pytest.mark.parametrize(
     ("terms", "entries"),
     [
@@ -165,7 +175,7 @@ def test_the_witness_counts_as_in_the_script(
     assert (said["decision"], said["class"]) == (decided.decision, decided.file_class)
 
 
-@pytest.mark.parametrize("state", ["expected", "confirmed", "replacing", "leaving", "absent", None])
+@pytest.mark.parametrize("state", [*t.get_args(MemberState), None])
 @pytest.mark.parametrize(
     "sid", [None, OTHER_ID, NO_SID], ids=["without a server id", "with its server id", "with another one"]
 )

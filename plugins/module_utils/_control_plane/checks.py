@@ -24,7 +24,7 @@ from .._ovsdb.rows import select
 from .._raft.gates import gate_reason
 from .._raft.observation import Observation
 from .._raft.plan import plan_round
-from .._raft.record import Record
+from .._raft.record import FORMER, Record
 from .._raft.record_checks import refuse_by_record
 from .._raft.step import PODS, Run
 from .database_pods import DatabasePods
@@ -141,12 +141,12 @@ def first_replicas(
     if record is None or not record.cid:  # those of an earlier installation whose record is lost
         return max(observed.replicas(database), *(index + 1 for index in observed.claims(database)), 0)
     declared = {f"{prefix}{index}" for index in range(desired.spec.database(database).replicas)}
-    ours = declared | {name for name, member in members.items() if member.state != "absent"}
+    ours = declared | {name for name, member in members.items() if member.state not in FORMER}
     claimed = {index for index in observed.claims(database) if f"{prefix}{index}" in ours}
     joined = {
         int(name[len(prefix) :])
         for name, member in members.items()
-        if member.state not in ("expected", "absent") and name.startswith(prefix)
+        if member.state not in {"expected", *FORMER} and name.startswith(prefix)
     }
     return max(observed.replicas(database), *(index + 1 for index in claimed | joined), 0)
 

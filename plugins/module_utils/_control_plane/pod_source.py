@@ -19,7 +19,7 @@ from .._ovsdb.wire import ask_all
 from .._raft.answer import Answer, failed_answer
 from .._raft.ask import AskResult, problem_of
 from .._raft.contents import ATTEMPTS, Contents, compare
-from .._raft.record import parse_record
+from .._raft.record import FORMER, parse_record
 from .._raft.status import Source
 from .examine_pod import examine_command, parse_examination
 
@@ -140,7 +140,7 @@ def ask_pods(
     stored = cluster.get("v1", "ConfigMap", f"{owner}-record", namespace)
     text = ((stored or {}).get("data") or {}).get("record.json")
     record = parse_record(text) if text else None
-    declared = [member for member, m in record.members.items() if m.state != "absent"] if record else []
+    declared = [member for member, m in record.members.items() if m.state not in FORMER] if record else []
     names = list(dict.fromkeys((*declared, *sorted(pods))))
     if not names:
         raise Refused(

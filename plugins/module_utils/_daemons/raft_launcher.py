@@ -26,7 +26,7 @@ _HEAD = r"""#!/bin/sh
 # Settings, all from the environment:
 #   OVN_DATABASE          northbound or southbound
 #   OVN_MEMBER            id of this member, as in the record
-#   OVN_RECORD_DIR        cid, retired_cids, permit, hold, election_timer, members (lines: ID STATE SID_OR_- ADDRESS)
+#   OVN_RECORD_DIR        cid, retired_cids, retired_sids, permit, hold, election_timer, members (lines: ID STATE SID_OR_- ADDRESS)
 #   OVN_DB_FILE           database file; while its directory does not exist, the run is asked
 #   OVN_WITNESS_FILE      how new the file is, kept on another disk, default OVN_RECORD_DIR.witness (below)
 #   OVN_WITNESS_SECONDS   seconds between queries of the running server for it, default 10
@@ -98,11 +98,12 @@ read_record() {
         seen=$now tries=$((tries + 1))
         load cid; record_cid=$value
         load retired_cids; retired=$value
+        load retired_sids; retired_sids=$value
         load permit; permit=$value
         load hold; hold=$value
         load election_timer; timer=$value
         load members; members=$value
-        now="$record_cid/$retired/$permit/$hold/$timer/$members"
+        now="$record_cid/$retired/$retired_sids/$permit/$hold/$timer/$members"
     done
     my_state='' my_sid=- my_address='' others='' rest=$members
     while [ -n "$rest" ]; do
@@ -114,8 +115,8 @@ read_record() {
         member_sid=${line%% *} address=${line##* }
         if [ "$id" = "$OVN_MEMBER" ]; then
             my_state=$member_state my_sid=$member_sid my_address=$address
-        elif [ -n "$address" ] && [ "$member_state" != absent ]; then
-            others="$others $address"
+        else
+            case $member_state,$address in absent,* | gone,* | *,) ;; *) others="$others $address" ;; esac
         fi
     done
 }
@@ -140,7 +141,7 @@ decide() {
         esac
     fi
     if [ -n "$hold" ]; then answer idle "the record is on hold ($hold). Clear the hold to start it."; return; fi
-    if [ "$my_state" = absent ]; then answer idle "the record says absent. Declare it as a member to start it."; return; fi
+    case $my_state in absent | gone) answer idle "the record says $my_state. Declare it as a member to start it."; return ;; esac
     case $record_cid in
     '') ;;
     *[!0-9a-f-]*) answer ask "the cid in $OVN_RECORD_DIR is damaged. Let a run write the record again."; return ;;
@@ -206,6 +207,9 @@ foreign() {
     elif [ -n "$cid" ] && printf '%s\n' "$retired" | grep -qxF -- "$cid"; then
         class='retired-cid'
         answer refuse "$file belongs to the retired cluster $cid. Move it aside, then run the playbook: it replaces the member."
+    elif [ "$class" != left ] && printf '%s\n' "$retired_sids" | grep -qxF -- "$sid"; then
+        class='retired-sid'
+        answer refuse "$file is of server $sid, which left its cluster for good. Move it aside, then run the playbook."
     elif [ -n "$cid" ] && [ -n "$record_cid" ] && [ "$cid" != "$record_cid" ]; then
         class=foreign-cid
         answer refuse "$file belongs to cluster $cid, the record says $record_cid. Find out which cluster is right."

@@ -85,7 +85,7 @@ judge_age() {
 # There is no file, and the directory is on another file system than the last server's file: the disk is not mounted, or was exchanged. $sid is then
 # that server. If the record gives it up, its member joins on the disk that is there. Only what is written on this machine counts.
 judge_disk() {
-    case $my_state in leaving | absent) return 0 ;; esac
+    case $my_state in leaving | absent | gone) return 0 ;; esac
     [ -r "$witness" ] || return 0
     held_by=- holder=-
     while read -r kind one _ three _; do [ "$kind" != server ] || holder=$one held_by=${three:--}; done <"$witness"

@@ -13,46 +13,90 @@ import typing as t
 
 from .._base.errors import InvalidInput, Refused
 
-# What it means: every field of `Record`, `Member` and `Permit`, and no other. A change that adds or removes one after a release makes it 2.
+# What it means: every field of `Record` and of the classes in it, and no other. A change that adds or removes one after a release makes it 2.
 FORMAT = 1
 
 # What every version of the collection writes beside record.json, for the launcher.
-KEYS = frozenset({"record.json", "cid", "retired_cids", "permit", "hold", "election_timer", "members"})
+_LAUNCHER_KEYS = "cid retired_cids retired_sids permit permit_file hold floor election_timer members"
+KEYS = frozenset({"record.json", *_LAUNCHER_KEYS.split()})
 
 # Stands in a record for the id of a file from which none can be read.
 NO_SID = "00000000-0000-0000-0000-000000000000"
 
 _RESTORE = "Restore it from another copy or a backup; nothing was changed."
 
-MemberState = t.Literal["expected", "confirmed", "replacing", "leaving", "absent"]
+MemberState = t.Literal["expected", "confirmed", "replacing", "leaving", "absent", "gone"]
+# These members left, or were given up in a recovery: nothing is expected of them.
+FORMER: frozenset[MemberState] = frozenset({"absent", "gone"})
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MEMBER = re.compile(r"[^\s/]{1,253}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Away:
+    """The reservation of a member that may be switched off: by `run`, `until` a time (UTC, ISO 8601)."""
+
+    run: str
+    reason: str
+    until: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Member:
-    """One declared member. `expected` may join; `confirmed` has the server id `sid`; the other states are steps on the way out or back in."""
+    """One member. `expected` may join; `confirmed` has the server id `sid`; the other states are steps on the way out or back in.
+
+    `past_sids` are server ids that it had and lost on purpose: they never count again (R37). At `next_address` it joins again.
+    """
 
     address: str
     state: MemberState = "expected"
     sid: str | None = None
+    past_sids: tuple[str, ...] = ()
+    next_address: str | None = None
+    away: Away | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Permit:
-    """The one-shot permission to create the cluster: only `member`, given by `run` at `time` (UTC, ISO 8601)."""
+    """The one-shot permission to create the cluster: only `member`, given by `run` at `time` (UTC, ISO 8601).
+
+    `file` is the SHA-256 of the standalone database to create it from; None: from the schema.
+    """
 
     member: str
     run: str
     time: str
+    file: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Intent:
+    """What a person confirmed with `token`, never how far it came."""
+
+    verb: str
+    arguments: dict[str, t.Any]
+    token: str
+    run: str
+    time: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Floor:
+    """Versions: nothing older may open the file."""
+
+    ovsdb_server: str
+    schema: str
+    file_format: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Record:
     """`revision` counts writes, `epoch` counts clusters (a declared rebuild starts a new one), `hold` keeps every member from starting.
 
-    `formed`: all declared members have taken part once. No client has the endpoints of a cluster that is not.
+    `formed`: all declared members have taken part once. No client has the endpoints of a cluster that is not. `clients` are the members whose
+    addresses clients have.
     """
 
     database: str
@@ -64,6 +108,14 @@ class Record:
     permit: Permit | None = None
     hold: bool = False
     formed: bool = True
+    intent: Intent | None = None
+    floor: Floor | None = None
+    clients: tuple[str, ...] = ()
+
+    @property
+    def retired_sids(self) -> tuple[str, ...]:
+        """Return the server ids that never count again."""
+        return tuple(sid for member in self.members.values() for sid in member.past_sids)
 
     def replace(self, **changes: t.Any) -> Record:
         return dataclasses.replace(self, **changes)
@@ -74,7 +126,11 @@ class Record:
 
     def as_dict(self) -> dict[str, t.Any]:
         """Return the content of `record.json`."""
-        return {"format": FORMAT, **dataclasses.asdict(self), "retired_cids": list(self.retired_cids)}
+        data: dict[str, t.Any] = {"format": FORMAT, **dataclasses.asdict(self)}
+        data.update(retired_cids=list(self.retired_cids), clients=list(self.clients))
+        for member in data["members"].values():
+            member["past_sids"] = list(member["past_sids"])
+        return data
 
 
 def parse_record(value: t.Any) -> Record:
@@ -100,23 +156,35 @@ def _parse(text: str) -> Record:
     try:
         problems = [*_wrong_fields(data, Record, "")]
         if not problems:
-            members, permit = dict(data.pop("members").items()), data.pop("permit")
-            problems += [
-                problem for name, member in members.items() for problem in _wrong_fields(member, Member, f" of {name}")
-            ]
-            problems += _wrong_fields(permit, Permit, " of the permit") if permit is not None else ()
+            parts = {"the permit": (data["permit"], Permit), "the intent": (data["intent"], Intent)}
+            parts["the floor"] = (data["floor"], Floor)
+            for name, member in data["members"].items():
+                problems += _wrong_fields(member, Member, f" of {name}")
+                parts[f"away of {name}"] = (member.get("away"), Away)
+            for where, (part, kind) in parts.items():
+                problems += _wrong_fields(part, kind, f" of {where}") if part is not None else ()
         if problems:
             raise InvalidInput(f"The state record is damaged: {'; '.join(problems)}. {_RESTORE}")
         record = Record(
-            members={name: Member(**member) for name, member in members.items()},
-            permit=Permit(**permit) if permit is not None else None,
-            retired_cids=tuple(data.pop("retired_cids")),
-            **data,
+            **{
+                **data,
+                "members": {name: _member(member) for name, member in data["members"].items()},
+                "permit": Permit(**data["permit"]) if data["permit"] is not None else None,
+                "intent": Intent(**data["intent"]) if data["intent"] is not None else None,
+                "floor": Floor(**data["floor"]) if data["floor"] is not None else None,
+                "retired_cids": tuple(data["retired_cids"]),
+                "clients": tuple(data["clients"]),
+            }
         )
     except (ValueError, TypeError, KeyError, AttributeError) as e:
         raise InvalidInput(f"The state record cannot be read: {e}. {_RESTORE}") from e
     check_record(record)
     return record
+
+
+def _member(data: t.Mapping[str, t.Any]) -> Member:
+    away = Away(**data["away"]) if data["away"] is not None else None
+    return Member(**{**data, "past_sids": tuple(data["past_sids"]), "away": away})
 
 
 def _wrong_fields(data: t.Mapping[str, t.Any], kind: type[t.Any], where: str) -> t.Iterator[str]:
@@ -157,12 +225,21 @@ def check_record(record: Record) -> None:
 def _wrong_types(record: Record) -> t.Iterator[str]:
     """Return what has another type than its field promises: JSON may hold anything."""
     found: dict[str, t.Any] = dataclasses.asdict(record)
-    members, permit = found["members"], found["permit"] or {}
+    members = found["members"]
+    parts = {"the permit": found["permit"], "the intent": found["intent"], "the floor": found["floor"]}
+    parts.update({f"away of {name}": member["away"] for name, member in members.items()})
     texts = {
         "database": found["database"],
         **{f"the address of {name}": member["address"] for name, member in members.items()},
         **{f"the state of {name}": member["state"] for name, member in members.items()},
-        **{f"{key} of the permit": value for key, value in permit.items()},
+        **{
+            f"{key} of {where}": value
+            for where, part in parts.items()
+            for key, value in (part or {}).items()
+            if key != "arguments" and (key != "file" or value is not None)
+        },
+        **{f"the next address of {name}": m["next_address"] or "" for name, m in members.items()},
+        **{f"a client's member {number}": name for number, name in enumerate(found["clients"], 1)},
     }
     yield from (f"{what} is {value!r}, not a text" for what, value in texts.items() if not isinstance(value, str))
     for what in ("revision", "epoch"):
@@ -171,12 +248,15 @@ def _wrong_types(record: Record) -> t.Iterator[str]:
     for what in ("hold", "formed"):
         if not isinstance(found[what], bool):
             yield f"{what} is {found[what]!r}, not true or false"
-    ids = (found["cid"], *found["retired_cids"], *(member["sid"] for member in members.values()))
+    if found["intent"] and not isinstance(found["intent"]["arguments"], dict):
+        yield f"arguments of the intent is {found['intent']['arguments']!r}, no object"
+    ids = [found["cid"], *found["retired_cids"], *(member["sid"] for member in members.values())]
+    ids += [sid or 0 for member in members.values() for sid in member["past_sids"]]
     yield from (f"{value!r} is no UUID" for value in ids if value is not None and not isinstance(value, str))
 
 
 def _wrong_values(record: Record) -> t.Iterator[str]:
-    ids = (record.cid, *record.retired_cids, *(m.sid for m in record.members.values()))
+    ids = (record.cid, *record.retired_cids, *(m.sid for m in record.members.values()), *record.retired_sids)
     yield from (f"{value!r} is no UUID" for value in ids if value and not _UUID.fullmatch(value))
     for name, member in record.members.items():
         if not _MEMBER.fullmatch(name):
@@ -187,6 +267,17 @@ def _wrong_values(record: Record) -> t.Iterator[str]:
             yield f"member {name} has the unknown state {member.state!r}"
         if member.state == "confirmed" and not member.sid:
             yield f"member {name} is confirmed without a server id"
+        if member.state == "confirmed" and member.sid in record.retired_sids:
+            yield f"member {name} is confirmed with the retired server id {member.sid}"
+        if member.next_address is not None and member.next_address.split() != [member.next_address]:
+            yield f"member {name} has the unusable next address {member.next_address!r}"
+    yield from (
+        f"clients have the address of {name}, which is no member"
+        for name in record.clients
+        if name not in record.members
+    )
+    if record.permit and record.permit.file and not _SHA256.fullmatch(record.permit.file):
+        yield f"the file of the permit is {record.permit.file!r}, no SHA-256"
     if record.cid and record.permit:
         yield "there is both a cluster id and a permit to create"
     if record.cid and record.cid in record.retired_cids:
@@ -221,7 +312,12 @@ def render_files(record: Record, election_timer: int) -> dict[str, str]:
         "record.json": json.dumps(record.as_dict(), indent=2, sort_keys=True) + "\n",
         "cid": f"{record.cid or ''}\n",
         "retired_cids": "".join(f"{cid}\n" for cid in record.retired_cids),
+        "retired_sids": "".join(f"{sid}\n" for sid in record.retired_sids),
         "permit": f"{record.permit.member if record.permit else ''}\n",
+        "permit_file": f"{(record.permit.file if record.permit else None) or ''}\n",
+        "floor": "".join(f"{name} {version}\n" for name, version in dataclasses.asdict(record.floor).items())
+        if record.floor
+        else "",
         "hold": "yes\n" if record.hold else "\n",
         "election_timer": f"{election_timer}\n",
         "members": members,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from .._base.errors import Refused
-from .record import Record
+from .record import FORMER, Record
 from .step import Run, changed_address_message
 
 
@@ -37,7 +37,7 @@ def refuse_cluster(run: Run, cid: str, where: str) -> None:
 
 
 def _refuse_other_members(run: Run, record: Record) -> None:
-    undeclared = [name for name, m in record.members.items() if name not in run.declared and m.state != "absent"]
+    undeclared = [name for name, m in record.members.items() if name not in run.declared and m.state not in FORMER]
     if undeclared:
         raise Refused(
             f"{', '.join(undeclared)} is a recorded member of {run.database}, but {run.texts.declaration} no longer has it. "

@@ -10,7 +10,7 @@ import typing as t
 
 from .observation import DISK_MISSING, STARTABLE, Observation, newest_leader
 from .parse import ClusterStatus
-from .record import Member, Record
+from .record import FORMER, Member, Record
 from .step import Run, find_unexamined
 from .view import freshness, majority
 
@@ -219,7 +219,7 @@ class RecordedCluster:
         return [
             name
             for name, m in self.record.members.items()
-            if m.sid and m.sid not in others and m.state not in ("expected", "absent")
+            if m.sid and m.sid not in others and m.state not in {"expected", *FORMER}
         ]
 
     def electorates(self, running: t.Sequence[Observation]) -> list[tuple[int, int]]:

@@ -65,7 +65,9 @@ def read_progress(answer: Answer) -> tuple[t.Any, ...]:
 
 Action = t.Literal["start", "stop", "kick", "restart", "wait"]
 # Files that the launcher never starts and never moves aside: the operator has to decide.
-UNUSABLE = frozenset({"standalone", "foreign-cid", "retired-cid", "foreign-name", "foreign-sid", "foreign-address"})
+UNUSABLE = frozenset(
+    {"standalone", "foreign-cid", "retired-cid", "retired-sid", "foreign-name", "foreign-sid", "foreign-address"}
+)
 Gate = t.Callable[[Name, t.Sequence[Observation], "str | None"], str]
 """`gate(name, observations, member)` is empty when the gate is open, else the reason why it is not."""
 

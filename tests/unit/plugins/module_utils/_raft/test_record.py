@@ -10,6 +10,10 @@ import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._base.errors import OvnError, Refused
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import (
+    KEYS,
+    Away,
+    Floor,
+    Intent,
     Member,
     Permit,
     Record,
@@ -23,6 +27,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record_dir import r
 CID = "aaaaaaaa-0000-4000-8000-000000000000"
 OTHER = "bbbbbbbb-0000-4000-8000-000000000000"
 SID = "11110000-0000-4000-8000-000000000000"
+GIVEN_UP = "22220000-0000-4000-8000-000000000000"
 RECORD = Record(
     "northbound",
     {"c1": Member("ssl:192.0.2.1:6643", "confirmed", SID), "c2": Member("ssl:192.0.2.2:6643")},
@@ -30,12 +35,31 @@ RECORD = Record(
     cid=CID,
     retired_cids=(OTHER,),
 )
+TIME = "2026-01-01T00:00:00Z"
+# Every field of a verb that a person starts.
+CHANGING = (
+    RECORD.with_member("c1", away=Away("run", "reboot", TIME))
+    .with_member("c2", state="leaving", sid=SID, past_sids=(GIVEN_UP,), next_address="ssl:192.0.2.9:6643")
+    .replace(
+        intent=Intent("scale", {"remove": ["c2"]}, "0123", "run", TIME),
+        floor=Floor("3.3.1", "7.3.0", "1"),
+        clients=("c1", "c2"),
+    )
+)
 
 
-def test_a_record_survives_the_way_through_json() -> None:
-    assert parse_record(json.dumps(RECORD.as_dict())) == RECORD
-    permitted = RECORD.replace(cid=None, permit=Permit("c1", "run", "2026-01-01T00:00:00Z"))
-    assert parse_record(permitted.as_dict()) == permitted
+@pytest.mark.parametrize(
+    "record",
+    [
+        pytest.param(RECORD, id="at rest"),
+        pytest.param(CHANGING, id="in the middle of a change"),
+        pytest.param(RECORD.replace(cid=None, permit=Permit("c1", "run", TIME)), id="with a permit"),
+        pytest.param(RECORD.replace(cid=None, permit=Permit("c1", "run", TIME, "0" * 64)), id="from a file"),
+    ],
+)
+def test_a_record_survives_the_way_through_json(record: Record) -> None:
+    assert parse_record(json.dumps(record.as_dict())) == record
+    assert json.loads(json.dumps(record.as_dict())) == record.as_dict()
 
 
 def test_a_diff_shows_lines_without_json() -> None:
@@ -43,12 +67,15 @@ def test_a_diff_shows_lines_without_json() -> None:
     assert describe(render_files(RECORD, 5000)).splitlines() == [
         f"cid: {CID}",
         "election_timer: 5000",
+        "floor:",
         "hold:",
         "members:",
         f"  c1 confirmed {SID} ssl:192.0.2.1:6643",
         f"  c2 {RECORD.members['c2'].state} - ssl:192.0.2.2:6643",
         "permit:",
+        "permit_file:",
         f"retired_cids: {OTHER}",
+        "retired_sids:",
     ]
 
 
@@ -60,6 +87,16 @@ def test_files_are_what_the_launcher_reads() -> None:
     assert files["retired_cids"] == f"{OTHER}\n"
     assert files["election_timer"] == "5000\n"
     assert files["members"] == f"c1 confirmed {SID} ssl:192.0.2.1:6643\nc2 expected - ssl:192.0.2.2:6643\n"
+    assert (files["retired_sids"], files["permit_file"], files["floor"]) == ("", "\n", "")
+    assert set(files) == KEYS
+
+
+def test_files_say_what_a_change_asks_of_the_launcher() -> None:
+    files = render_files(CHANGING, 5000)
+    assert files["retired_sids"] == f"{GIVEN_UP}\n"
+    assert files["floor"] == "ovsdb_server 3.3.1\nschema 7.3.0\nfile_format 1\n"
+    permit = Permit("c1", "run", TIME, "0" * 64)
+    assert render_files(RECORD.replace(cid=None, permit=permit), 5000)["permit_file"] == f"{permit.file}\n"
 
 
 def changed(**values: t.Any) -> dict[str, t.Any]:
@@ -71,7 +108,7 @@ def without(name: str) -> dict[str, t.Any]:
 
 
 def member(**values: t.Any) -> dict[str, t.Any]:
-    return {"address": "x", "state": "expected", "sid": None, **values}
+    return {**RECORD.as_dict()["members"]["c2"], "address": "x", **values}
 
 
 @pytest.mark.parametrize(
@@ -98,7 +135,7 @@ def member(**values: t.Any) -> dict[str, t.Any]:
         pytest.param(changed(members={"c1": member(address="a b")}), "unusable address", id="an address with a blank"),
         pytest.param(changed(members={"c1": member(state=[])}), "the state of c1", id="a state that is a list"),
         pytest.param(
-            changed(cid=None, permit={"member": 1, "run": "r", "time": "t"}),
+            changed(cid=None, permit={"member": 1, "run": "r", "time": "t", "file": None}),
             "member of the permit",
             id="a permit for nobody",
         ),
@@ -115,7 +152,7 @@ def member(**values: t.Any) -> dict[str, t.Any]:
         ),
         pytest.param(
             changed(members={"c1": {"address": "x", "state": "expected"}}),
-            "it lacks sid of c1",
+            "it lacks sid of c1; it lacks past_sids of c1",
             id="a member without a field",
         ),
         pytest.param(
@@ -128,14 +165,45 @@ def member(**values: t.Any) -> dict[str, t.Any]:
         ),
         pytest.param(changed(cid=None, permit={}), "it lacks member of the permit", id="an empty permit"),
         pytest.param(changed(members={"a b": member()}), "has a blank", id="a member name with a blank"),
-        pytest.param(changed(members={"c1": member(state="gone")}), "unknown state", id="an unknown member state"),
+        pytest.param(changed(members={"c1": member(state="lost")}), "unknown state", id="an unknown member state"),
         pytest.param(
             changed(members={"c1": member(state="confirmed")}),
             "without a server id",
             id="confirmed without id",
         ),
         pytest.param(
-            changed(permit={"member": "c1", "run": "r", "time": "t"}),
+            changed(members={"c1": member(state="confirmed", sid=SID, past_sids=[SID])}),
+            "confirmed with the retired server id",
+            id="confirmed with an id that left",
+        ),
+        pytest.param(
+            changed(members={"c1": member(past_sids=[None])}), "0 is no UUID", id="no id among those that left"
+        ),
+        pytest.param(changed(members={"c1": member(past_sids=SID)}), "no UUID", id="an id in the place of a list"),
+        pytest.param(
+            changed(members={"c1": member(next_address="a b")}), "unusable next address", id="a bad next address"
+        ),
+        pytest.param(changed(members={"c1": member(next_address=1)}), "next address of c1 is 1", id="a number there"),
+        pytest.param(changed(members={"c1": member(away={"run": "r"})}), "it lacks reason of away of c1", id="away"),
+        pytest.param(changed(intent={"verb": "scale"}), "it lacks arguments of the intent", id="half an intent"),
+        pytest.param(
+            changed(intent={"verb": "scale", "arguments": [], "token": "", "run": "r", "time": "t"}),
+            r"arguments of the intent is \[\], no object",
+            id="an intent without names",
+        ),
+        pytest.param(
+            changed(floor={"ovsdb_server": 3, "schema": "7", "file_format": "1"}),
+            "ovsdb_server of the floor is 3",
+            id="a floor that is a number",
+        ),
+        pytest.param(changed(clients=["c9"]), "clients have the address of c9", id="clients of no member"),
+        pytest.param(
+            changed(cid=None, permit={"member": "c1", "run": "r", "time": "t", "file": "x"}),
+            "no SHA-256",
+            id="a permit for no file",
+        ),
+        pytest.param(
+            changed(permit={"member": "c1", "run": "r", "time": "t", "file": None}),
             "both a cluster id and a permit",
             id="permit beside a cid",
         ),

@@ -47,7 +47,7 @@ def machine(
     given: dict[str, t.Any] | None = None,
     host: str = "c2",
     sizes: dict[str, Size] | None = None,
-    members: t.Iterable[str] = ADDRESSES,
+    members: t.Iterable[str] = ("c1", "c2", "c3"),
 ) -> t.Any:
     addresses = {member: ADDRESSES[member] for member in members}
     return desired_state(machine_options(given or {}), host, addresses, sizes or {})
