@@ -73,7 +73,7 @@ class DatabaseRollout:
             decided = plan_round(self.run, observations, gate_reason)
         except Unexamined:
             coming = recreated | self.observed.members_without_pods()
-            if set(find_unexamined(self.run, list(observations.values()))) - coming:
+            if set(find_unexamined(self.run, list(observations.values()), record)) - coming:
                 raise
             self.warnings.append(
                 f"What follows for {self.run.database} is known when {', '.join(sorted(coming))} runs."

@@ -18,7 +18,7 @@ from .._kubernetes.stuck_pods import backs_off, delete_stuck_pod, has_started, i
 from .._raft.answer import Answer, failed_answer
 from .._raft.cluster_witness import ClusterWitness
 from .._raft.observation import Observation
-from .._raft.step import Run
+from .._raft.step import Run, members_of
 from .._raft.verdict import Verdict, assess
 from .._raft.view import majority
 from .examine_pod import (
@@ -113,7 +113,7 @@ class ObservedDatabase:
         """Return the observations of all members, made at the same time. A member that could not be examined is missing, which never means "absent"."""
         self.unknown, self.schemas = {}, Schemas(None, None)
         self.pods, self.set = self.members.pods(), self.stateful_set()
-        self.observations = self.observe_pods(list(self.run.declared))
+        self.observations = self.observe_pods(list(members_of(self.run, self.store.read())))
         return self.observations
 
     def observe_pods(self, names: t.Sequence[str]) -> dict[str, Observation]:

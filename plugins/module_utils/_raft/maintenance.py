@@ -338,7 +338,7 @@ class Maintenance:
             or len(leader.listed) != 1
         ):
             return None
-        if len(self.cluster.record.members) == 1 or not (
+        if len(self.cluster.record.present) == 1 or not (
             self.cluster.run.allow_outage or not self.cluster.record.formed
         ):
             return None
@@ -382,7 +382,7 @@ class Maintenance:
             self.steps.refuse_start_problem(o)
         target = min(due, key=lambda o: (o.leader, -self.cluster.lag(o)))
         step = self.steps.restart_of(target)
-        if len(self.cluster.record.members) == 1:
+        if len(self.cluster.record.present) == 1:
             if self.cluster.run.allow_outage:
                 return step
             self.cluster.warnings.append(

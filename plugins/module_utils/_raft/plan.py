@@ -17,7 +17,7 @@ from .maintenance import Maintenance
 from .observation import DISK_MISSING, OTHER_THAN_KNOWN, STARTABLE, Observation, newest_leader
 from .record import Member, Permit, Record, latest
 from .record_checks import refuse_by_record, refuse_cluster
-from .recorded_members import find_away, refuse_away, refuse_silent, wait_for
+from .recorded_members import find_away, judge_retired, refuse_away, refuse_silent, stop_retired, wait_for
 from .simulate import predict, predicted_gate
 from .step import (
     UNUSABLE,
@@ -31,6 +31,7 @@ from .step import (
     find_cluster_ids,
     find_unexamined,
     launcher_reason,
+    members_of,
     next_revision,
     refuse_missing_disks,
     refuse_unusable_files,
@@ -113,8 +114,8 @@ def _give_up_disks(decided: Round, lost: t.Mapping[str, str | None]) -> Round:
 
 def _plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate, history: History) -> Round:
     _check_declared(run)
-    run = _with_known_spelling(run, observations)
-    observed = [observations[name] for name in run.declared if name in observations]
+    observed = _counted(run, observations)
+    run = _with_known_spelling(run, observed)
     if run.accept_rollback:
         if not run.accept_lost_disk:
             _refuse_forgotten_disks(run, observed)
@@ -127,6 +128,12 @@ def _plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate,
             for o in observed
         ]
     record = _read_record(run, observed)
+    if record is not None:
+        stop = stop_retired(run, record, list(observations.values()))
+        if stop is not None:  # without the record, its launcher would start it again
+            stale = any(observations[name].recorded != record for name in stop.members)
+            return Round(next_revision(record) if stale else None, stop, recorded=record, stale_copies=stale)
+        observed = [judge_retired(record, o) for o in observed if o.member in members_of(run, record)]
     away = find_away(run, record, observed)
     if away and record is not None:
         return Round(step=wait_for(run, away), recorded=record)
@@ -138,9 +145,21 @@ def _plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate,
     return Maintenance(run, record, observed, gate, history).round()
 
 
+def _counted(run: Run, observations: t.Mapping[str, Observation]) -> list[Observation]:
+    """Return the observations of declared members, and of those that are leaving according to one of these: other ones are asked for nothing."""
+    declared = [observations[name] for name in run.declared if name in observations]
+    leaving = [name for name in _leaving(declared) if name not in run.declared and name in observations]
+    return [*declared, *(observations[name] for name in leaving)]
+
+
+def _leaving(observed: t.Iterable[Observation]) -> list[str]:
+    records = [o.recorded for o in observed if o.recorded]
+    return list(dict.fromkeys(n for record in records for n, m in record.members.items() if m.state == "leaving"))
+
+
 def _read_record(run: Run, observed: t.Sequence[Observation]) -> Record | None:
     """Return what the copies of the record say together; `Refused` if this run may not work with it."""
-    record = latest({o.member: o.recorded for o in observed}, len(run.declared))
+    record = latest({o.member: o.recorded for o in observed}, len({*run.declared, *_leaving(observed)}))
     refuse_by_record(run, record, [o.member for o in observed if o.recorded and o.recorded.hold])
     return record
 
@@ -171,10 +190,12 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
     What the run itself may put right does not count yet: tools that are missing, settings and certificates of the past.
     """
     _check_declared(run)
-    run = _with_known_spelling(run, observations)
-    declared = [o for o in observations.values() if o.member in run.declared]
-    observed = [dataclasses.replace(o, start_problem=o.host_problem) for o in declared]
+    every = [dataclasses.replace(o, start_problem=o.host_problem) for o in observations.values()]
+    observed = _counted(run, {o.member: o for o in every})
+    run = _with_known_spelling(run, observed)
     record = _read_record(run, observed)
+    if record is not None and (stop := stop_retired(run, record, every)) is not None:
+        return Round(step=stop, recorded=record)
     refuse_away(run, record, observed, find_away(run, record, observed))
     if any(o.file_class in ("unexamined", "unknown") and not o.connected for o in observed):
         cids = find_cluster_ids(observed)
@@ -188,9 +209,9 @@ def check_before_changes(run: Run, observations: t.Mapping[str, Observation]) ->
     def plan(members: t.Iterable[Observation]) -> Round:
         return plan_round(checked, {o.member: o for o in members}, predicted_gate)
 
-    decided = plan(observed)
+    decided = plan(every)
     # A launcher judges its file by its own copy of the record: where that is older, this run writes it again, and the next round knows more.
-    if decided.refusal is not None and (refusal := plan(_judged_by(record, o) for o in observed).refusal) is not None:
+    if decided.refusal is not None and (refusal := plan(_judged_by(record, o) for o in every).refusal) is not None:
         raise refusal
     return decided
 
@@ -218,10 +239,10 @@ def _check_declared(run: Run) -> None:
         addresses[address] = name
 
 
-def _with_known_spelling(run: Run, observations: t.Mapping[str, Observation]) -> Run:
+def _with_known_spelling(run: Run, observed: t.Sequence[Observation]) -> Run:
     """Return the run with each address as its member has it: one address has several spellings, and launchers compare texts."""
     found: dict[str, None] = {}
-    for o in observations.values():
+    for o in observed:
         recorded = o.recorded.members.values() if o.recorded else ()
         found |= dict.fromkeys([*o.listed.values(), *[m.address for m in recorded if m.state == "confirmed"]])
     known = {one_spelling(address): address for address in reversed(found)}  # the first one counts

@@ -117,6 +117,11 @@ class Record:
         """Return the server ids that never count again."""
         return tuple(sid for member in self.members.values() for sid in member.past_sids)
 
+    @property
+    def present(self) -> dict[str, Member]:
+        """Return the members without those that left."""
+        return {name: member for name, member in self.members.items() if member.state not in FORMER}
+
     def replace(self, **changes: t.Any) -> Record:
         return dataclasses.replace(self, **changes)
 

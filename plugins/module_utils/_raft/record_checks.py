@@ -37,7 +37,9 @@ def refuse_cluster(run: Run, cid: str, where: str) -> None:
 
 
 def _refuse_other_members(run: Run, record: Record) -> None:
-    undeclared = [name for name, m in record.members.items() if name not in run.declared and m.state not in FORMER]
+    undeclared = [
+        name for name, m in record.members.items() if name not in run.declared and m.state not in {"leaving", *FORMER}
+    ]
     if undeclared:
         raise Refused(
             f"{', '.join(undeclared)} is a recorded member of {run.database}, but {run.texts.declaration} no longer has it. "

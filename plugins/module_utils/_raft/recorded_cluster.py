@@ -11,7 +11,7 @@ import typing as t
 from .observation import DISK_MISSING, STARTABLE, Observation, newest_leader
 from .parse import ClusterStatus
 from .record import FORMER, Member, Record
-from .step import Run, find_unexamined
+from .step import Run, find_unexamined, members_of
 from .view import freshness, majority
 
 # Files that the launcher neither starts nor moves aside by itself. It gives one up when the record names its server id as given up.
@@ -29,7 +29,8 @@ class RecordedCluster:
         self.failed = {o.member for o in observed if o.write_failed and not o.is_lost and not o.replace_reason}
         self.as_observed = {o.member: o for o in observed}
         self.observations = {o.member: self._with_file_class(o) for o in observed}
-        self.missing = find_unexamined(run, observed)
+        self.missing = find_unexamined(run, observed, record)
+        self.addresses = members_of(run, record)
         self.is_contested = len([o for o in observed if o.leader and o.connected]) > 1
         self.warnings: list[str] = []
         self.undecided = ""  # the refusal of a changed address; forbids all but bringing back a leader
@@ -68,7 +69,7 @@ class RecordedCluster:
         others = [
             x for x in self.as_observed.values() if x.member != o.member and (x.running or self.can_start_from_file(x))
         ]
-        return self.leader is None and self.has_foreign_sid(o) and len(others) >= majority(len(self.record.members))
+        return self.leader is None and self.has_foreign_sid(o) and len(others) >= majority(len(self.record.present))
 
     def has_never_joined(self, name: str, member: Member) -> bool:
         """Return whether a member never had the address that is recorded for it: neither its file nor the leader's list knows of a join (R26)."""
@@ -145,7 +146,7 @@ class RecordedCluster:
 
     def is_listed_as_declared(self, o: Observation) -> bool:
         """Return whether the leader lists this server under the address that is declared: then another one in the record is not its own."""
-        return o.connected and self.listed_address(o.sid) == self.run.declared[o.member]
+        return o.connected and self.listed_address(o.sid) == self.addresses[o.member]
 
     def has_joined_while_held_back(self, o: Observation, member: Member) -> bool:
         """Return whether a member joined before the record held it back; without a leader only its file shows that, and it starts from it."""
@@ -208,9 +209,9 @@ class RecordedCluster:
         given_up = member.state == "expected" and member.sid is not None and member.sid == o.file_sid
         return (
             o.file_class in STARTABLE
-            and member.state in ("expected", "confirmed")
+            and member.state in ("expected", "confirmed", "leaving")
             and not given_up
-            and member.address == self.run.declared[o.member]
+            and member.address == self.addresses[o.member]
         )
 
     def voters(self) -> list[str]:

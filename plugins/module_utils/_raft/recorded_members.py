@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 from .._base.errors import Refused
-from .observation import DISK_MISSING, Observation
-from .record import Member, Record
+from .observation import DISK_MISSING, Observation, newest_leader
+from .record import FORMER, Member, Record
 from .recorded_cluster import RecordedCluster, status_of
 from .step import (
     UNUSABLE,
@@ -66,7 +67,7 @@ def refuse_away(run: Run, record: Record | None, observed: t.Sequence[Observatio
         return
     listed = {address for o in observed for address in o.listed.values()}
     strangers = [
-        name for name in away if run.declared[name] not in listed and (record is None or name not in record.members)
+        name for name in away if (record is None or name not in record.members) and run.declared[name] not in listed
     ]
     members = [name for name in away if name not in strangers]
     advice = []
@@ -104,6 +105,49 @@ def refuse_silent(run: Run, record: Record | None, observed: t.Sequence[Observat
     raise Unexamined(
         f"{run.database} on {', '.join(silent)} runs and could not be examined. Nothing was changed. Repair it, then run again.{needed}"
     )
+
+
+def stop_retired(run: Run, record: Record, observed: t.Sequence[Observation]) -> Step | None:
+    """Return the stop of a server that runs although it left for good: that comes first, and nothing else that it shows counts (R37).
+
+    `Refused` if the leader lists such a server, running or not: it would have a vote, so the list or the record is from the past.
+    """
+    retired = [o for o in observed if o.running and _is_retired(record, o)]
+    others = [o for o in observed if o not in retired]
+    leader = newest_leader(others)
+    current = {sid[:4] for sid in (*(o.sid for o in others), *(m.sid for m in record.present.values())) if sid}
+    past = {sid[:4]: sid for sid in record.retired_sids if sid[:4] not in current}
+    for short, address in sorted((leader.listed if leader else {}).items()):
+        if short in past:
+            raise Refused(
+                f"The leader of {run.database} lists the server {past[short]} at {address}, which left the cluster for good according to the state record. "
+                "Nothing was changed. Find out which of both is an older copy and restore the newer one, then run again."
+            )
+    if not retired:
+        return None
+    o = retired[0]
+    reason = f"stop {run.database} on {o.member}: its server left the cluster for good"
+    return Step("stop", (o.member,), reason, expects={o.member: o.target()})
+
+
+def _is_retired(record: Record, o: Observation) -> bool:
+    member = record.members.get(o.member)
+    is_former = member is not None and member.state in FORMER
+    return is_former or (o.sid or o.file_sid) in record.retired_sids or (o.cid or o.file_cid) in record.retired_cids
+
+
+def judge_retired(record: Record, o: Observation) -> Observation:
+    """Return the observation with the class of the file by this record: the launcher of a stopped member may have an older copy of it."""
+    member = record.members.get(o.member)
+    if o.running or o.file_class == "left":
+        return o
+    if o.file_cid in record.retired_cids:
+        kind, what = "retired-cid", f"belongs to the retired cluster {o.file_cid}"
+    elif o.file_sid in record.retired_sids and (member is None or member.sid != o.file_sid):
+        kind, what = "retired-sid", f"is of the server {o.file_sid}, which left the cluster for good"
+    else:
+        return o
+    return dataclasses.replace(o, file_class=kind, file_reason=f"its file {what}. Move it away, then run again")
 
 
 def refuse_strangers(cluster: RecordedCluster) -> None:
@@ -148,7 +192,7 @@ def update_record(cluster: RecordedCluster) -> None:
             cluster.record = cluster.record.with_member(o.member, state="confirmed", sid=o.file_sid)
         elif cluster.has_joined_while_held_back(o, member):
             cluster.record = cluster.record.with_member(o.member, state="expected")
-    if not cluster.record.formed and all(m.state == "confirmed" for m in cluster.record.members.values()):
+    if not cluster.record.formed and all(m.state == "confirmed" for m in cluster.record.present.values()):
         cluster.record = cluster.record.replace(formed=True)
 
 

@@ -126,7 +126,7 @@ class Replacement:
         due = self._members_to_replace()
         if not due:
             return None
-        if len(members) == 1 or (len(self.cluster.listed) == 1 and not self.cluster.missing):
+        if len(self.cluster.record.present) == 1 or (len(self.cluster.listed) == 1 and not self.cluster.missing):
             raise Refused(
                 f"{self.cluster.database} on {due[0].member}: {due[0].replace_reason}, and it is the only member, so no other one has its data for a new one. "
                 'Nothing was changed. Take it over while nothing writes: see "A cluster of one in a container" in docs/adopt.md.'

@@ -10,7 +10,7 @@ import uuid
 from .._base.errors import Refused
 from .gates import OF_STOPS, Name
 from .observation import Observation, newest_leader
-from .record import Record
+from .record import FORMER, Record
 from .step import Gate, History, Round, Run, Step
 from .view import majority
 
@@ -62,7 +62,9 @@ def _recorded(o: Observation, record: Record, copy: dict[str, t.Any]) -> Observa
 def _too_few(step: Step, predicted: t.Mapping[str, Observation]) -> bool:
     """Return whether a start brings back too few members, so that what comes next is unknown."""
     record = next((o.record for o in predicted.values() if o.record), None) or {}
-    members = [name for name, member in (record.get("members") or {}).items() if member["state"] != "expected"]
+    members = [
+        name for name, member in (record.get("members") or {}).items() if member["state"] not in {"expected", *FORMER}
+    ]
     running = {name for name, o in predicted.items() if o.running} | set(step.members)
     return (
         step.action == "start"

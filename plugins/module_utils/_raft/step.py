@@ -207,10 +207,16 @@ def returns_members(step: Step) -> bool:
     )
 
 
-def find_unexamined(run: Run, observed: t.Sequence[Observation]) -> list[str]:
-    """Return the declared members that could not be examined: they were not reached, or a tool failed (R28)."""
+def members_of(run: Run, record: Record | None) -> dict[str, str]:
+    """Return the members that this run has to know, each with its address: those that are declared, and those that leave and have not left yet."""
+    recorded = record.members if record is not None else {}
+    return {**{name: m.address for name, m in recorded.items() if m.state == "leaving"}, **run.declared}
+
+
+def find_unexamined(run: Run, observed: t.Sequence[Observation], record: Record | None = None) -> list[str]:
+    """Return the members that could not be examined: they were not reached, or a tool failed (R28)."""
     known = {o.member for o in observed if o.file_class != "unknown" or o.connected}
-    return [name for name in run.declared if name not in known]
+    return [name for name in members_of(run, record) if name not in known]
 
 
 def find_stopped(run: Run, record: Record | None, observed: t.Sequence[Observation]) -> list[str]:

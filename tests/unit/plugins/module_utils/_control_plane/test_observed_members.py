@@ -48,7 +48,7 @@ def test_the_image_is_that_of_new_pods(
     cluster = FakeCluster(*pods.values())
     cluster.answers = {name: ExecResult(0, name, "") for name in pods}
     context = types.SimpleNamespace(cluster=cluster, namespace="x", name="ovn", now=lambda: 0.0)
-    run = types.SimpleNamespace(database="northbound", declared=list(pods))
+    run = types.SimpleNamespace(database="northbound", declared=dict.fromkeys(pods, ""))
     store = types.SimpleNamespace(read=lambda: None)
     there: Object = {"status": {"updateRevision": "new"}}
     database = observed_members.ObservedDatabase(*t.cast(t.Any, (context, run, store, 2, lambda: there)))
@@ -127,7 +127,7 @@ class World:
             lease=lease,
             check_mode=False,
         )
-        run = types.SimpleNamespace(database="northbound", declared=NAMES)
+        run = types.SimpleNamespace(database="northbound", declared=dict.fromkeys(NAMES, ""))
         record = types.SimpleNamespace(members={name: types.SimpleNamespace(state=state) for name in NAMES})
         store = types.SimpleNamespace(read=lambda: record)
         self.database = observed_members.ObservedDatabase(
