@@ -46,8 +46,10 @@ class SimulatedBackend:
         hosts: t.Sequence[str],
         point: Interrupter,
         options: t.Collection[str] = (),
+        former: t.Sequence[str] = (),
     ) -> None:
         self.world, self.database, self.lock, self.hosts, self.point = world, database, lock, hosts, point
+        self.former = former  # hosts of members that left
         self.options = options  # of this run
         self.raft = Raft(world, database)
         self.acted = False
@@ -76,11 +78,12 @@ class SimulatedBackend:
         self._caught_up = {host.name for host, slot in self.raft.running() if id(_data(slot).log) in logs}
         records = [slot.record for _host, slot in self.world.slots(self.database) if slot.record is not None]
         self._given_up = {m.sid for record in records for m in record.members.values() if m.state != "confirmed"}
+        self._given_up |= {sid for record in records for sid in record.retired_sids}
         for name in self.hosts if "accept_lost_disk" in self.options else ():
             slot = self.world.hosts[name].slots[self.database]
             slot.accepted = slot.accepted or slot.container == "down"
         self._acquisitions = self.world.acquisitions
-        self._targets = {name: self._target(self.world.hosts[name]) for name in self.hosts}
+        self._targets = {name: self._target(self.world.hosts[name]) for name in (*self.hosts, *self.former)}
         self._version = self.world.map_version[self.database]
         found = self.observe_members()
         self._note_first(found)
@@ -101,11 +104,11 @@ class SimulatedBackend:
             self.first_problems = {o.start_problem for o in observations.values() if o.start_problem}
 
     def check_foreseen(self, message: str) -> None:
-        """R27: what the first observation shows refuses a run before it takes anything from a cluster or adds to it."""
+        """R27: what the first observation shows refuses a run before it takes anything from a cluster or adds to it, but for what left for good."""
         acted = [
             step.reason
             for step in self.steps
-            if step.action in ("kick", "stop")
+            if (step.action in ("kick", "stop") and not step.reason.endswith("left the cluster for good"))
             or step.reason.startswith("join ")
             or any(target.get("connected") for target in step.expects.values())
         ]
@@ -126,7 +129,13 @@ class SimulatedBackend:
             if not (host.on and host.reachable):
                 raise Unreachable(f"{name} is unreachable. Nothing was changed.")
             found[name] = observe_member(self.world, self.database, host)
+        for name in self._former_there():
+            found[name] = observe_member(self.world, self.database, self.world.hosts[name])
         return found
+
+    def _former_there(self) -> list[str]:
+        """Of those that left, nobody waits for one that is off."""
+        return [name for name in self.former if self.world.hosts[name].on and self.world.hosts[name].reachable]
 
     def _pod(self, name: str, host: Host) -> Observation | None:
         """R26: without a pod a claim tells nothing, and with neither there is nothing."""
@@ -192,7 +201,7 @@ class SimulatedBackend:
             events.settle(self.world)
             events.check(self.world)
             return
-        for name in self.hosts:
+        for name in [*self.hosts, *self._former_there()]:
             host = self.world.hosts[name]
             slot = host.slots[self.database]
             if not (host.on and host.reachable):
@@ -218,6 +227,7 @@ class SimulatedBackend:
             self._wait()
             return
         self.acted = True
+        self._check_retired(step)
         self._check_quiet(step)
         before = self._writable()
         if step.action == "start" and self.world.pods:
@@ -371,6 +381,32 @@ class SimulatedBackend:
 
     # --- what must never be ----------------------------------------------------------------------------------------------
 
+    def retired_servers(self) -> list[str]:
+        """The hosts that this run reaches where a server runs that left for good (R37)."""
+        there = [self.world.hosts[name] for name in (*self.hosts, *self._former_there())]
+        servers = [(host.name, host.slots[self.database].server) for host in there]
+        return [
+            name
+            for name, server in servers
+            if server is not None and server.data.sid in self.world.retired[self.database]
+        ]
+
+    def former_to_start(self) -> list[str]:
+        """Hosts of members that left, reached by this run, where a launcher would start a server all the same."""
+        found, retired = list[str](), self.world.retired[self.database]
+        for name in self._former_there():
+            host = self.world.hosts[name]
+            file = host.slots[self.database].file
+            decision = launcher.decide_for(self.world, self.database, host).decision
+            found += [name] if file is not None and file.sid in retired and decision in ("start", "join") else []
+        return found
+
+    def _check_retired(self, step: Step) -> None:
+        """R37: such a server is stopped before anything else, whatever that is."""
+        retired = self.retired_servers() if self._faults == self.world.faults else []
+        if retired and step.members[0] not in retired:
+            raise Violation(f"a step is taken while a server runs on {retired[0]} that left for good: {step.reason}")
+
     def _check_quiet(self, step: Step) -> None:
         """The gates `one_leader` and `quiet`: nobody is removed, added or stopped during an election or another change of the list.
 
@@ -400,6 +436,8 @@ class SimulatedBackend:
             raise Violation(f"a step is taken while the leader has entries that are not committed: {step.reason}")
 
     def _check_kick(self, leader: Host, sid: str, step: Step) -> None:
+        if sid in self.world.retired[self.database]:
+            raise Violation(f"a server that left for good is taken for a ghost: {step.reason}")
         peers = self.raft.peers(leader)
         if sid in peers and peers[sid][1].file is not None and peers[sid][0].slots[self.database].server:
             raise Violation(f"a live member is kicked: {peers[sid][0].name} ({step.reason})")

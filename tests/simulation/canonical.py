@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import typing as t
@@ -59,6 +60,7 @@ def canonical(world: World) -> None:
             slot.record, slot.older_record = record(slot.record), record(slot.older_record)
         world.config_map[database] = record(world.config_map[database])
         world.clients[database] = frozenset(t.cast(str, ids.of(cid)) for cid in sorted(world.clients[database]))
+        world.retired[database] = frozenset(t.cast(str, ids.of(sid)) for sid in sorted(world.retired[database]))
         given_up = world.given_up[database] & world.acknowledged[database]
         world.given_up[database] = frozenset(logs.class_of[write] for write in given_up)
         world.acknowledged[database] = (
@@ -182,7 +184,10 @@ def _interned(
 
 def _intern(record: Record, ids: _Ids, revisions: list[int]) -> Record:
     members = {
-        name: type(member)(member.address, member.state, ids.of(member.sid)) for name, member in record.members.items()
+        name: dataclasses.replace(
+            member, sid=ids.of(member.sid), past_sids=tuple(t.cast(str, ids.of(sid)) for sid in member.past_sids)
+        )
+        for name, member in record.members.items()
     }
     permit = record.permit
     renamed = record.replace(

@@ -65,6 +65,7 @@ SENTENCES: dict[str, str] = {
     "backup_record": "The state record of {0} is backed up.",
     "restore_record": "{0} gets an older copy of the state record back.",
     "scale": "The declaration says {0} members.",
+    "shrink": "{0} and {1} leave the cluster for good; a host that is off keeps its file and its copy of the record.",
     "replace_hosts": "The inventory names other central hosts: {0}.",
     "recreate": "The control plane is deleted and declared again; claims and records stay.",
     "clock": "The clock of the machines jumps {0} s ahead.",
@@ -75,12 +76,20 @@ SENTENCES: dict[str, str] = {
 }
 
 
+_OF_RECORDS = frozenset({"lose_record", "lose_all_records", "restore_record", "containers"})
+
+
 def apply(world: World, event: Event) -> None:
     """Let it happen, then what happens by itself."""
     name, *arguments = event
     world.faults += 1
     idle = [(host, slot) for database in world.databases for host, slot in world.slots(database) if slot.server is None]
     _ACTIONS[name](world, *arguments)
+    if name in _OF_RECORDS:  # what left for good is known from the records alone
+        for database in world.databases:
+            copies = [world.hosts[one].slots[database].record for one in world.declared if world.hosts[one].on]
+            known = {sid for copy in copies if copy is not None for sid in copy.retired_sids}
+            world.retired[database] &= known
     if name != "lead":
         settle(world)
     for host, slot in idle:
@@ -357,6 +366,39 @@ def _replace_hosts(world: World, *names: str) -> None:
     world.declared = names
 
 
+def _shrink(world: World, *names: str) -> None:
+    """Where a scale in ends: nothing happens unless all that stay take part. It is no run of the product, so that its rules are tested without it."""
+    stay = tuple(name for name in world.declared if name not in names)
+    rafts = [Raft(world, database) for database in world.databases]
+    for raft in rafts:
+        leading = [host for host, _slot in raft.leaders() if host.name in stay]
+        copies = [world.hosts[name].slots[raft.database].record for name in stay]
+        peers = {host.name for host, _slot in raft.peers(leading[0]).values()} if leading else set()
+        if not peers.issuperset(stay) or copies.count(copies[0]) != len(copies) or copies[0] is None or copies[0].hold:
+            return
+        if raft.changes(leading[0]) or not all(name in copies[0].members for name in names):
+            return
+    for raft in rafts:
+        leader = next(host for host, _slot in raft.leaders() if host.name in stay)
+        record = t.cast(Record, world.hosts[stay[0]].slots[raft.database].record)
+        for name in names:
+            sid = record.members[name].sid
+            if sid is None or not raft.kick(leader, sid):
+                return
+            world.retired[raft.database] |= {sid}
+            record = record.with_member(
+                name, state="absent", sid=None, past_sids=(*record.members[name].past_sids, sid)
+            )
+        record = record.replace(revision=record.revision + 1)
+        for host, slot in world.slots(raft.database):
+            if host.name in names and host.on:
+                slot.end()
+                slot.file = None
+            if host.on and host.reachable:
+                slot.record = record
+    world.declared, world.former = stay, tuple(sorted({*world.former, *names}))
+
+
 def _recreate(world: World) -> None:
     """Pods only: the StatefulSets are gone, and with them the pods."""
     world.replicas = dict.fromkeys(world.databases)
@@ -465,6 +507,7 @@ _ACTIONS: dict[str, t.Callable[..., None]] = {
     "backup_record": _each(_backup_record),
     "restore_record": _each(_restore_record),
     "scale": _scale,
+    "shrink": _shrink,
     "replace_hosts": _replace_hosts,
     "recreate": _recreate,
     "clock": _clock,

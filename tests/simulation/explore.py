@@ -34,7 +34,7 @@ _OF_ALL = {
     **dict.fromkeys(("time", "clock", "hesitate", "decide", "hold", "release"), 2),
 }
 # Only where they make sense.
-_OF_STARTS = {"scale": 8, "replace_hosts": 5, "recreate": 6, "container": 40}
+_OF_STARTS = {"shrink": 8, "scale": 8, "replace_hosts": 5, "recreate": 6, "container": 40}
 # What random stories begin with: something is due, and something that lasts is in its way.
 _DUE = ("good_settings", "install", "lose", "unlink", "crash", "kick", "scale", "lose_all_records", "run")
 _LASTING = ("slow", "trail", "fill", "flaky", "unmount", "cut", "deaf", "half", "hesitate")
@@ -59,7 +59,7 @@ _UNDONE_BY = {
 }
 _UNDOING = frozenset(_UNDONE_BY.values()) - {"good_settings"}
 # A run reads the inventory once, when it starts.
-_NOT_INSIDE = frozenset({"wrong_address", "right_address", "scale", "replace_hosts"})
+_NOT_INSIDE = frozenset({"wrong_address", "right_address", "scale", "shrink", "replace_hosts"})
 # What no explorer draws, and why.
 NOT_DRAWN = {"containers": "how a start begins", "confirm": "each run that is drawn has options of its own"}
 # What a run may be given.
@@ -97,6 +97,7 @@ STARTS: dict[str, Start] = {
         Start("two databases", databases=(NORTHBOUND, SOUTHBOUND), events=(RUN, ("write",))),
         Start("three containers", events=(RUN, ("write",), ("containers",))),
         Start("five machines", size=5, events=(RUN, ("write",))),
+        Start("shrunk machines", size=5, events=(RUN, ("write",), ("down", "m5"), ("shrink", "m4", "m5"), ("write",))),
         Start("growing machines", size=5, events=(("scale", 1), RUN, ("write",))),
         Start("other hosts", size=3, spare=3, events=(RUN, ("write",))),
         Start("new pods", pods=True),
@@ -254,7 +255,8 @@ def _begin(world: World, random_: random.Random, palette: Palette) -> list[Event
 def _is_possible(world: World, kind: str) -> bool:
     size = len(world.hosts)
     only = {
-        "scale": size == 5,
+        "scale": size == 5 and not world.former,
+        "shrink": bool(world.former) and len(world.declared) > 1,
         "replace_hosts": size == 6,
         "recreate": world.pods,
         "container": world.adopts,
@@ -281,6 +283,8 @@ def _event(kind: str, world: World, random_: random.Random, palette: Palette) ->
         return ("clock", 400) if kind == "clock" else (kind,)
     if kind == "scale":
         return ("scale", random_.choice((1, 3, 5)))
+    if kind == "shrink":
+        return ("shrink", *random_.sample(world.declared, 2))
     if kind == "replace_hosts":
         return ("replace_hosts", *list(world.hosts)[3:])
     if kind == "recreate":

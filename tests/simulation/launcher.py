@@ -151,6 +151,9 @@ def launch(world: World, database: str, host: Host) -> Decision:
         if not (slot.settings or world.settings).loads:
             return Decision("failed", decision.file_class, "the server does not start with these settings")
         slot.file = file.as_read()
+        record = _record(world, database, slot)
+        if record is not None and file.sid in record.retired_sids:
+            raise Violation(f"the launcher on {host.name} starts a server although it knows that it left for good")
         known = slot.witness
         if known and known.sid == file.sid and (slot.file.position < known.position or known.disk != slot.disk):
             raise Violation(f"the launcher on {host.name} starts a copy although it knows a newer one or another disk")

@@ -164,6 +164,22 @@ def _put_back(world: World, match: re.Match[str]) -> bool:
     return True
 
 
+def _undo_shrink(world: World, match: re.Match[str]) -> bool:
+    """Members went back to copies from before some of them left, as the operator has accepted: so does the record, and they are declared again."""
+    changed = False
+    for database in world.databases:
+        for _host, slot in world.slots(database):
+            for name, member in slot.record.members.items() if slot.record is not None else ():
+                if slot.record is not None and member.past_sids:
+                    sid = member.past_sids[-1]
+                    slot.record = slot.record.with_member(name, state="confirmed", sid=sid, past_sids=())
+                    world.retired[database] -= {sid}
+                    changed = True
+    world.declared = tuple(name for name in world.hosts if name in {*world.declared, *world.former})
+    world.former = ()
+    return changed
+
+
 def _declare_address(world: World, match: re.Match[str]) -> bool:
     """A living member that is not declared: its host goes into the inventory."""
     names = [name for name, host in world.hosts.items() if host.address == match["address"]]
@@ -267,6 +283,7 @@ def _accept_lost_disk(world: World, match: re.Match[str]) -> bool:
 
 
 REMEDIES: tuple[Remedy, ...] = (
+    Remedy(r"lists the server (?P<sid>\S+) at \S+, which left the cluster for good", _undo_shrink),
     Remedy(r"does not run on (?P<members>[\w, -]+), and runs on other hosts", _start_what_ran),
     Remedy(r"lies in our place on (?P<member>[\w-]+)[,\w -]* and no run has put it there", _remove_file),
     Remedy(r"runs again on (?P<members>[\w, -]+): start what ran it", _start_what_ran),

@@ -31,6 +31,7 @@ class RunLock(t.Protocol):
 
 
 def run_lock(world: World, holder: str, hosts: t.Sequence[str]) -> RunLock:
+    """`hosts` are those that the run reaches, former ones included."""
     return PodsLock(world, holder) if world.pods else MachineLocks(world, holder, hosts)
 
 

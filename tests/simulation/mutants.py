@@ -18,7 +18,7 @@ from . import liveness, observe, world
 from .events import Event
 from .exhaustive import exhaustive
 from .explore import STARTS, Corpus, Report, Story, randomly, replay
-from .stories import AWAY_TWICE, FULL_CONTAINER, FULL_DISKS, RUN, STORIES, during
+from .stories import AWAY_TWICE, BEFORE_IT_SHRANK, FULL_CONTAINER, FULL_DISKS, RUN, STORIES, during
 
 # Most events of a story in the search for a mutant.
 DEPTH = 9
@@ -979,5 +979,50 @@ MUTANTS: tuple[Mutant, ...] = (
             *(("snapshot", "m2"), ("snapshot", "m3"), ("lead", "m1"), ("down", "m2"), ("down", "m3"), ("burst", "m1")),
             *(("down", "m1"), ("restore", "m2"), ("restore", "m3"), ("write",), ("boot", "m1"), ("time",)),
         ),
+    ),
+    Mutant(
+        "R37",
+        "a server that left for good goes on running",
+        "plan._plan_round",
+        "if stop is not None:",
+        "if False:",
+        "shrunk machines",
+        (("boot", "m5"), RUN),
+    ),
+    Mutant(
+        "R37",
+        "a server that left for good is stopped after other steps",
+        "recorded_members.stop_retired",
+        "return Step(",
+        "return None and Step(",
+        "shrunk machines",
+        (("boot", "m5"), ("good_settings",), RUN),
+    ),
+    Mutant(
+        "R37",
+        "members that left are pruned from the record",
+        "step.next_revision",
+        "record.replace(",
+        "record.replace(members=record.present, ",
+        "shrunk machines",
+        (("good_settings",), ("lose", "m3"), RUN, ("boot", "m5"), RUN),
+    ),
+    Mutant(
+        "R37",
+        "a server that left for good counts as a ghost",
+        "recorded_members.stop_retired",
+        "if short in past:",
+        "if False:",
+        "five machines",
+        BEFORE_IT_SHRANK,
+    ),
+    Mutant(
+        "R37",
+        "the host of a member that left keeps an older record",
+        "plan._plan_round",
+        "behind = any(o.recorded != record for o in former)",
+        "behind = False",
+        "shrunk machines",
+        (("boot", "m5"), ("crash", "m5"), RUN),
     ),
 )

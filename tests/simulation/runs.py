@@ -69,6 +69,8 @@ class SimulatedRun:
         self.options = world.confirmed | set(options)
         self.world, self.interruptions = world, interruptions
         self.hosts = [name for name in world.declared if name not in left_out]
+        there = [name for name in world.former if world.hosts[name].on and world.hosts[name].reachable]
+        self.former = [name for name in there if name not in world.declared]
         world.counter += 1
         self.name = f"run {world.counter}"
         self.points = 0
@@ -76,9 +78,9 @@ class SimulatedRun:
         self.disturbed = False
         self.vanished = False  # with its control node
         self.deaths: list[World] | None = None  # if wanted: the world as it is when the run dies, point by point
-        self.lock = run_lock(world, self.name, self.hosts)
+        self.lock = run_lock(world, self.name, [*self.hosts, *self.former])
         self.backends = {
-            database: SimulatedBackend(world, database, self.lock, self.hosts, self.point, self.options)
+            database: SimulatedBackend(world, database, self.lock, self.hosts, self.point, self.options, self.former)
             for database in world.databases
         }
 
@@ -102,7 +104,7 @@ class SimulatedRun:
     def _dead(self) -> World:
         """The world as it is when the run dies now. A dead holder on the same control node is found out at once (R31)."""
         after = self.world.copy()
-        run_lock(after, self.name, self.hosts).release()
+        run_lock(after, self.name, [*self.hosts, *self.former]).release()
         return after
 
     def run(self) -> Outcome:
@@ -137,6 +139,13 @@ class SimulatedRun:
             raise Violation(f"a run works on a cluster that is {forbidden}")
         if word == "done" and not self.disturbed:
             self._check_nothing_due()
+            for database, backend in self.backends.items():
+                if to_start := backend.former_to_start():
+                    raise Violation(f"a run says that all is done, but {to_start[0]}, which left, would start again")
+                if retired := backend.retired_servers():
+                    raise Violation(
+                        f"a run says that all is done, but {database} runs on {retired[0]}, which left for good"
+                    )
             for name in self.hosts:
                 for database in self.world.databases:
                     server = self.world.hosts[name].slots[database].server

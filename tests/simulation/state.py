@@ -24,6 +24,7 @@ def fingerprint(world: World) -> t.Hashable:
     return (
         tuple(hosts),
         world.declared,
+        world.former,
         world.wrong_address,
         world.settings,
         world.hesitant,
@@ -34,7 +35,14 @@ def fingerprint(world: World) -> t.Hashable:
         world.lease,
         tuple(
             [
-                (world.clients[d], world.acknowledged[d], world.given_up[d], world.replicas[d], id(world.config_map[d]))
+                (
+                    world.clients[d],
+                    world.retired[d],
+                    world.acknowledged[d],
+                    world.given_up[d],
+                    world.replicas[d],
+                    id(world.config_map[d]),
+                )
                 for d in world.databases
             ]
         ),
@@ -59,9 +67,13 @@ def key(world: World) -> str:
         (
             [part for part, _name in parts],
             [ranked[name] for name in sorted(world.declared)],
+            [ranked[name] for name in sorted(world.former)],
             sorted(world.wrong_address),
             sorted((index[one], index[two]) for one, two in world.cut),
-            [(sorted(world.clients[d]), world.replicas[d], _record(world.config_map[d], 0)) for d in world.databases],
+            [
+                (sorted(world.clients[d]), sorted(world.retired[d]), world.replicas[d], _record(world.config_map[d], 0))
+                for d in world.databases
+            ],
             sorted(world.confirmed),
             world.settings[1:],
             world.hesitant,
@@ -193,7 +205,7 @@ def _newest(world: World, database: str) -> int:
 def _record(record: Record | None, newest: int) -> t.Any:
     if record is None:
         return None
-    members = [(name, m.state, m.sid, m.address) for name, m in sorted(record.members.items())]
+    members = [(name, m.state, m.sid, m.address, m.past_sids) for name, m in sorted(record.members.items())]
     return (
         max(-2, record.revision - newest) if newest else 0,
         record.cid,

@@ -29,6 +29,12 @@ AWAY_TWICE: tuple[Event, ...] = (
 )
 
 
+BEFORE_IT_SHRANK: tuple[Event, ...] = (
+    *(("snapshot", "m1"), ("snapshot", "m2"), ("snapshot", "m3"), ("shrink", "m4", "m5")),
+    *(("restore", "m1"), ("restore", "m2"), ("restore", "m3"), ("run", (), (), ("accept_rollback",))),
+)
+
+
 class Named(t.NamedTuple):
     """`title` is what has to hold. After the events, faults stop and the databases have to become healthy, or the refusal has to be right."""
 
@@ -44,6 +50,33 @@ STORIES: tuple[Named, ...] = (
         "an old copy of a member's disk never leads without acknowledged writes",
         "three machines",
         (("snapshot", "m3"), ("down", "m2"), ("write",), ("down", "m1"), ("restore", "m3"), ("boot", "m2"), ("time",)),
+    ),
+    Named(
+        "H5",
+        "a member that was off when it left for good is stopped when its host is back, with its old file and its old record",
+        "shrunk machines",
+        (("boot", "m5"), ("time",), RUN, ("down", "m5"), ("boot", "m5"), ("write",)),
+    ),
+    Named(
+        "H5 to one machine",
+        "members that were off when they left for good never lead together",
+        "shrunk machines",
+        (
+            ("down", "m3"),
+            ("shrink", "m2", "m3"),
+            ("write",),
+            ("boot", "m3"),
+            ("boot", "m5"),
+            ("time",),
+            ("write",),
+            RUN,
+        ),
+    ),
+    Named(
+        "R37 older list",
+        "a list with servers that left for good takes nobody from the cluster and nobody into it",
+        "five machines",
+        BEFORE_IT_SHRANK,
     ),
     Named(
         "H15",

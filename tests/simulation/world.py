@@ -204,6 +204,8 @@ class World:
         names = [f"ovn-{databases[0]}-{number - 1}" if pods else f"m{number}" for number in numbers]
         self.hosts = {name: Host(name, f"tcp:192.0.2.{number}:6643", databases) for number, name in zip(numbers, names)}
         self.declared: tuple[str, ...] = tuple(names[:size])
+        self.former: tuple[str, ...] = ()  # hosts of members that left, which the inventory still has
+        self.retired: dict[str, frozenset[str]] = dict.fromkeys(databases, frozenset())  # server ids that left for good
         self.wrong_address: frozenset[str] = frozenset()  # declared with an address that is not theirs
         self.settings = Settings()  # as declared
         self.adopts = False  # runs take over members that containers run
@@ -234,7 +236,7 @@ class World:
         other = World.__new__(World)
         other.__dict__.update(self.__dict__)
         other.hosts = {name: host.copy() for name, host in self.hosts.items()}
-        for name in ("clients", "acknowledged", "given_up", "replicas", "config_map", "map_version"):
+        for name in ("clients", "retired", "acknowledged", "given_up", "replicas", "config_map", "map_version"):
             setattr(other, name, dict(getattr(self, name)))
         return other
 

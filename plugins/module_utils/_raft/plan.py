@@ -142,7 +142,9 @@ def _plan_round(run: Run, observations: t.Mapping[str, Observation], gate: Gate,
         return _found(run, observed, gate, history)
     if record.cid is None:
         return _resume_bootstrap(run, record, observed, gate, history)
-    return Maintenance(run, record, observed, gate, history).round()
+    former = [o for o in observations.values() if o.member in record.members.keys() - record.present.keys()]
+    behind = any(o.recorded != record for o in former)  # one that is only down would start by an older copy
+    return Maintenance(run, record, observed, gate, history, changed=behind).round()
 
 
 def _counted(run: Run, observations: t.Mapping[str, Observation]) -> list[Observation]:
