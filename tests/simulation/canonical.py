@@ -60,6 +60,8 @@ def canonical(world: World) -> None:
             slot.record, slot.older_record = record(slot.record), record(slot.older_record)
         world.config_map[database] = record(world.config_map[database])
         world.clients[database] = frozenset(t.cast(str, ids.of(cid)) for cid in sorted(world.clients[database]))
+        client = world.client[database]
+        world.client[database] = client._replace(index=logs.lengths[client.index])
         world.retired[database] = frozenset(t.cast(str, ids.of(sid)) for sid in sorted(world.retired[database]))
         given_up = world.given_up[database] & world.acknowledged[database]
         world.given_up[database] = frozenset(logs.class_of[write] for write in given_up)
@@ -113,7 +115,7 @@ class _Logs:
 
     def __init__(self, world: World, database: str) -> None:
         used: set[Log] = set()
-        terms, lengths = {0}, {0}
+        terms, lengths = {0}, {0, world.client[database].index}
         for _host, slot in world.slots(database):
             for file in _files(slot):
                 used.add(file.log)

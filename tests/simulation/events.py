@@ -8,7 +8,7 @@ from ansible_collections.c5c3.ovn.plugins.module_utils._raft.record import Recor
 
 from . import launcher
 from .log import EMPTY, File
-from .world import OF_CONTAINERS, Host, Raft, Server, Settings, Slot, Violation, World
+from .world import OF_CONTAINERS, Client, Host, Raft, Server, Settings, Slot, Violation, World
 
 Event = tuple[t.Any, ...]
 """Name of the event and its arguments, mostly a host; only plain data, so that a story can be printed and replayed."""
@@ -530,6 +530,7 @@ def accept_rollback(world: World, database: str, names: t.Collection[str]) -> No
             world.given_up[database] |= world.acknowledged[database] - (
                 copy.writes if copy is not None else frozenset()
             )
+    world.client[database] = world.client[database]._replace(index=0)  # whoever accepts that restarts the clients
     for name in names:
         slot = world.hosts[name].slots[database]
         slot.witness, slot.witnesses = None, ()
@@ -539,7 +540,7 @@ def accept_rollback(world: World, database: str, names: t.Collection[str]) -> No
 def give_up_cluster(world: World, database: str) -> None:
     """The control plane of before is gone for good: the operator has said so, or nobody knows it any more."""
     world.clients[database], world.acknowledged[database] = frozenset(), frozenset()
-    world.given_up[database] = frozenset()
+    world.given_up[database], world.client[database] = frozenset(), Client()
     for host, slot in world.slots(database):
         if host.name not in world.declared:
             slot.end()
@@ -565,6 +566,17 @@ def check(world: World) -> None:
         leaders = raft.leaders()
         if leaders and database not in world.rolled_back:
             _check_logs(world, raft, leaders[0][0])
+        for host, slot in leaders:
+            writes = t.cast(Server, slot.server).data.writes
+            if (
+                world.clients[database]
+                and raft.serves(slot)
+                and raft.has_majority(host)
+                and not world.acknowledged[database] - world.given_up[database] <= writes
+            ):
+                raise Violation(
+                    f"clients of {database} are served by {host.name}, which lacks what was acknowledged to them"
+                )
         if leaders:
             data = t.cast(t.Any, leaders[0][1].server).data
             lost = world.acknowledged[database] - world.given_up[database] - data.writes

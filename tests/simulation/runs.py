@@ -359,6 +359,8 @@ class SimulatedRun:
                 if self.world.pods
                 else [self.world.hosts[name].slots[database].record for name in self.hosts]
             )
+            addresses = frozenset(self.world.address_of(name) for name in self.world.declared)
+            self.world.client[database] = self.world.client[database]._replace(addresses=addresses)
             self.world.clients[database] |= {record.cid for record in records if record is not None and record.cid}
 
 
@@ -422,6 +424,8 @@ def healthy(world: World) -> str:
             return f"{database} has {len(leaders)} leaders"
         host, slot = leaders[0]
         servers = slot.server.data.servers if slot.server else {}
+        if not raft.serves(slot) and database not in world.rolled_back:
+            return f"{database} is led by {host.name}, which its clients do not take for theirs"
         if len(servers) != len(world.declared):
             return f"{database} has {len(servers)} members of {len(world.declared)}"
         if len(raft.peers(host)) != len(world.declared):

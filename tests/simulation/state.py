@@ -37,6 +37,7 @@ def fingerprint(world: World) -> t.Hashable:
             [
                 (
                     world.clients[d],
+                    world.client[d],
                     world.retired[d],
                     world.acknowledged[d],
                     world.given_up[d],
@@ -71,7 +72,14 @@ def key(world: World) -> str:
             sorted(world.wrong_address),
             sorted((index[one], index[two]) for one, two in world.cut),
             [
-                (sorted(world.clients[d]), sorted(world.retired[d]), world.replicas[d], _record(world.config_map[d], 0))
+                (
+                    sorted(world.clients[d]),
+                    sorted(world.client[d].addresses),
+                    logs.length(world.client[d].index),
+                    sorted(world.retired[d]),
+                    world.replicas[d],
+                    _record(world.config_map[d], 0),
+                )
                 for d in world.databases
             ],
             sorted(world.confirmed),
@@ -106,6 +114,7 @@ class _Logs:
                     terms.add(slot.witness.position[0])
                     lengths.add(slot.witness.position[1])
                 lengths |= {length for _sid, length in slot.witnesses}
+            lengths.add(world.client[database].index)
         acknowledged = frozenset().union(*world.acknowledged.values())
         ordered = sorted(
             found, key=lambda log: (log.length, log.term, len(log.writes), repr(sorted(log.servers.items())))

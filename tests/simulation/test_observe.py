@@ -1,4 +1,4 @@
-"""What the model prints during elections, joins and removals is what the product's parser knows."""
+"""What the model shows: to the product, whose parser knows what is printed during elections, joins and removals, and to clients."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import typing as t
 import pytest
 
 from ansible_collections.c5c3.ovn.plugins.module_utils._raft.parse import ClusterStatus
-from simulation.events import Event
+from simulation.events import Event, check
 from simulation.explore import STARTS
 from simulation.observe import observe_member
 from simulation.runs import play
-from simulation.world import NORTHBOUND, Raft, World
+from simulation.world import NORTHBOUND, Raft, Violation, World
 
 
 def status_after(events: t.Sequence[Event], name: str) -> ClusterStatus:
@@ -62,3 +62,44 @@ def test_leader_reports_changes_that_are_not_committed() -> None:
     Raft(world, NORTHBOUND).kick(world.hosts["m1"], sid)
     (change,) = status_of(world, "m1").changes
     assert (change.kind, change.sid, change.phase) == ("removing", sid[:4], "removing")
+
+
+@pytest.mark.parametrize(
+    ("events", "acknowledged"),
+    [
+        pytest.param((), True, id="the leader is one of theirs"),
+        pytest.param(
+            (("replace_hosts", "m2", "m3", "m4"), ("hand_out",)), False, id="they were never given its address"
+        ),
+        pytest.param((("cut", "m1"), ("write",), ("burst", "m1"), ("heal",)), True, id="another one leads"),
+    ],
+)
+def test_clients_write_where_they_were_told_to(events: t.Sequence[Event], acknowledged: bool) -> None:
+    world = STARTS["other hosts"].world()
+    for event in events:
+        if event == ("hand_out",):
+            addresses = frozenset(world.address_of(name) for name in world.declared)
+            world.client[NORTHBOUND] = world.client[NORTHBOUND]._replace(addresses=addresses)
+        else:
+            play(world, event)
+    before = world.acknowledged[NORTHBOUND]
+    play(world, ("write",))
+    assert (len(world.acknowledged[NORTHBOUND]) > len(before)) == acknowledged
+
+
+def test_clients_refuse_a_server_with_a_lower_index_than_they_saw() -> None:
+    world = STARTS["three machines"].world()
+    client, (_host, slot) = world.client[NORTHBOUND], Raft(world, NORTHBOUND).leaders()[0]
+    assert Raft(world, NORTHBOUND).serves(slot)
+    world.client[NORTHBOUND] = client._replace(index=client.index + 1)
+    assert not Raft(world, NORTHBOUND).serves(slot)
+    before = world.acknowledged[NORTHBOUND]
+    play(world, ("write",))
+    assert world.acknowledged[NORTHBOUND] == before
+
+
+def test_clients_are_asked_for_what_was_acknowledged_to_them() -> None:
+    world = STARTS["three machines"].world()
+    world.acknowledged[NORTHBOUND] |= {world.writes + 1}
+    with pytest.raises(Violation, match="which lacks what was acknowledged to them"):
+        check(world)

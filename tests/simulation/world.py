@@ -55,6 +55,13 @@ class Witness(t.NamedTuple):
     disk: int
 
 
+class Client(t.NamedTuple):
+    """What the clients of a database go by: addresses that they were given, and the highest index that they saw (R41)."""
+
+    addresses: frozenset[str] = frozenset()
+    index: int = 0
+
+
 class Slot:
     """One member of one database on one host."""
 
@@ -212,6 +219,7 @@ class World:
         self.hesitant = False  # elections and joins take time
         self.cut: frozenset[tuple[str, str]] = frozenset()  # sender and receiver: messages that do not arrive
         self.clients: dict[str, frozenset[str]] = dict.fromkeys(databases, frozenset())  # cids ever handed to clients
+        self.client: dict[str, Client] = dict.fromkeys(databases, Client())
         self.acknowledged: dict[str, frozenset[int]] = dict.fromkeys(databases, frozenset())
         # What a run was allowed to give up by accept_rollback: acknowledged writes that the old copies lack.
         self.given_up: dict[str, frozenset[int]] = dict.fromkeys(databases, frozenset())
@@ -236,7 +244,16 @@ class World:
         other = World.__new__(World)
         other.__dict__.update(self.__dict__)
         other.hosts = {name: host.copy() for name, host in self.hosts.items()}
-        for name in ("clients", "retired", "acknowledged", "given_up", "replicas", "config_map", "map_version"):
+        for name in (
+            "clients",
+            "client",
+            "retired",
+            "acknowledged",
+            "given_up",
+            "replicas",
+            "config_map",
+            "map_version",
+        ):
             setattr(other, name, dict(getattr(self, name)))
         return other
 
@@ -620,14 +637,22 @@ class Raft:
         return 2 * len(holders) > len(_data(slot).servers)
 
     def write(self, names: t.Collection[str] | None = None) -> None:
-        """A client writes at each server (of these hosts) that calls itself leader; acknowledged if a majority has it."""
+        """Clients write at each server (of these hosts) that calls itself leader, if they go there; acknowledged if a majority has it."""
         for host, slot in self.running():
-            if slot.server and slot.server.leader and (names is None or host.name in names):
+            if slot.server and slot.server.leader and self.serves(slot) and (names is None or host.name in names):
                 self.world.writes += 1
                 number = self.world.writes
                 # Before clients have the endpoints nobody is told anything.
                 if self._commit(host, "write", number) and _data(slot).cid in self.world.clients[self.database]:
                     self.world.acknowledged[self.database] |= {number}
+                    client = self.world.client[self.database]
+                    self.world.client[self.database] = client._replace(index=_data(slot).log.length)
+
+    def serves(self, slot: Slot) -> bool:
+        """Whether clients take this server for one of theirs: by its address, its cluster and its index. Before they have endpoints they take any."""
+        data, client = _data(slot), self.world.client[self.database]
+        cids = self.world.clients[self.database]
+        return not cids or (data.cid in cids and data.address in client.addresses and data.log.length >= client.index)
 
     def kick(self, leader: Host, sid: str) -> bool:
         """`cluster/kick`; whether the list lacks the server afterwards."""
