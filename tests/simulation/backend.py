@@ -378,6 +378,8 @@ class SimulatedBackend:
         self._check_kick(host, listed[0], step)
         if not self.raft.kick(host, sid):
             raise TimedOut(f"The cluster still lists {sid}.")
+        if self.world.hesitant:
+            self.point("while a removal is not committed")
 
     # --- what must never be ----------------------------------------------------------------------------------------------
 

@@ -55,6 +55,14 @@ def test_leader_reports_a_joiner() -> None:
     assert (change.kind, change.phase) == ("adding", "adding: catchup")
 
 
+def test_a_removal_takes_time_while_the_world_hesitates() -> None:
+    events: list[Event] = [("hesitate",), ("kick", "m3")]
+    (change,) = status_after(events, "m1").changes
+    assert (change.kind, change.phase) == ("removing", "removing")
+    assert not status_after([*events, ("time",)], "m1").changes
+    assert len(status_after([*events, ("lead", "m2")], "m2").servers) == 3, "the next leader has the member again"
+
+
 def test_leader_reports_changes_that_are_not_committed() -> None:
     world = STARTS["three machines"].world()
     play(world, ("slow", "m2"))

@@ -43,6 +43,7 @@ class Server(t.NamedTuple):
     elected: bool = False  # a moment ago
     failed: bool = False  # it could not write its file: from then on it takes part in nothing
     ahead: bool = False  # of its file, which misses what it could not write
+    proposed: bool = False  # a leader that has begun a removal a moment ago, while the world hesitates: nobody else has that entry yet
     # While the world hesitates: led (by itself or another), candidate (connected until it tries again), retrying, adding (to the leader's list); or empty.
     phase: str = ""
 
@@ -425,6 +426,7 @@ class Raft:
         _SETTLED[before] = [(slot.server, slot.file, slot.witness, slot.witnesses) for slot in slots]
 
     def _settle(self) -> None:
+        proposed = [slot for _host, slot in self.running() if slot.server and slot.server.proposed]
         for _host, slot in self.running():
             if slot.server and slot.server.elected:
                 slot.server = slot.server._replace(elected=False)
@@ -435,6 +437,8 @@ class Raft:
         self._join()
         self._complete_files()
         self._remember()
+        for slot in proposed:
+            slot.server = slot.server and slot.server._replace(proposed=False)
 
     def _complete_files(self) -> None:
         """The launcher has the server write its file from memory as soon as there is room (R20). In a container the file keeps its hole."""
@@ -575,6 +579,8 @@ class Raft:
 
     def replicate(self) -> None:
         for host, slot in self._leaders():
+            if t.cast(Server, slot.server).proposed:
+                continue
             data = _data(slot)
             talking = self.peers(host)
             for sid, (peer, other) in self.audience(host).items():
@@ -667,6 +673,11 @@ class Raft:
         if kicked[0] == data.sid and 2 * len(others) <= len(data.servers) - 1:
             return False  # a leader goes only if the others commit that
         servers = {key: value for key, value in data.servers.items() if key not in kicked}
+        own = leader.slots[self.database]
+        if self.world.hesitant and kicked[0] != data.sid and not own.full:
+            own.write(data._replace(log=data.log.append(Entry(data.term, "servers", tuple(servers.items())))))
+            own.server = t.cast(Server, own.server)._replace(proposed=True)
+            return True
         done = self._commit(leader, "servers", tuple(servers.items()))
         if target is not None and done:
             slot = target[1]
