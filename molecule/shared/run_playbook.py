@@ -18,9 +18,7 @@ import typing as t
 from pathlib import Path
 
 # Action plugins that do their work on the control node
-LOCAL = frozenset(
-    {"assert", "debug", "fail", "include_role", "include_tasks", "ovn_print", "set_fact", "validate_argument_spec"}
-)
+LOCAL = frozenset({"assert", "debug", "fail", "include_role", "include_tasks", "set_fact", "validate_argument_spec"})
 
 
 class Summary:

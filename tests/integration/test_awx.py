@@ -29,16 +29,20 @@ def test_a_long_wait_and_the_report_are_events(short_dir: pathlib.Path, collecti
             },
             "ignore_errors": True,
         },
-        {"c5c3.ovn.ovn_print": {"lines": REPORT}},
     ]
     project = short_dir / "project"
     project.mkdir()
-    (project / "play.yml").write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]))
+    report = {"import_playbook": "c5c3.ovn.status", "vars": {"ovn_query": f"`{json.dumps(REPORT)}`"}}
+    plays = [{"hosts": "localhost", "gather_facts": False, "tasks": tasks}, report]
+    (project / "play.yml").write_text(json.dumps(plays))
     programs = str(pathlib.Path(sys.executable).parent)
     done = ansible_runner.run(
         private_data_dir=str(short_dir),
         playbook="play.yml",
-        inventory=f"localhost ansible_connection=local ansible_python_interpreter={sys.executable}",
+        inventory=(
+            f"localhost ansible_connection=local ansible_python_interpreter={sys.executable}\n"
+            "[ovn_central]\ndb1 ansible_host=127.0.0.1 ansible_port=1\n"
+        ),
         envvars={
             "PATH": f"{programs}:{os.environ['PATH']}",
             "ANSIBLE_COLLECTIONS_PATH": collection_path,

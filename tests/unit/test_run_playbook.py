@@ -16,7 +16,9 @@ READER = runpy.run_path(str(Path(__file__).resolve().parents[2] / "molecule" / "
     [
         pytest.param({"action": "c5c3.ovn.ping_report", "lines": ["a -> b"]}, ["a -> b"], id="a step that prints"),
         pytest.param(
-            {"action": "c5c3.ovn.ovn_print", "results": [{"lines": ["a"]}, {"skipped": True}]}, ["a"], id="in a loop"
+            {"action": "c5c3.ovn.show_databases", "results": [{"lines": ["a"]}, {"skipped": True}]},
+            ["a"],
+            id="in a loop",
         ),
         pytest.param({"action": "ansible.builtin.debug", "msg": "done"}, ["done"], id="a debug task"),
         pytest.param({"action": "ansible.builtin.command", "lines": ["a"], "msg": "done"}, [], id="another module"),
